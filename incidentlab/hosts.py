@@ -1,0 +1,59 @@
+"""Host names as the warehouse spells them, and host lists of any nesting expanded within a limit."""
+
+import re
+from functools import lru_cache
+from ipaddress import ip_address
+from math import prod
+
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+
+MAX_HOSTS = 16_384
+"""A list that stands for more hosts is kept unexpanded: no real record names so many, a hostile one may."""
+
+_NOBODY = {"", "(null)", "none", "none assigned", "n/a", "unknown"}
+_HOSTLIST = re.compile(r"[\w.,\-\[\]]+", re.ASCII)
+_BRACKET = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
+
+
+@lru_cache(maxsize=65_536)
+def short(name: str) -> str:
+    """The first label of a host name, lower case; an IP address stays whole."""
+    name = name.strip().lower()
+    try:
+        return str(ip_address(name))
+    except ValueError:
+        return name.partition(".")[0]
+
+
+@lru_cache(maxsize=4096)
+def expand(hostlist: str) -> tuple[str, ...]:
+    """The hosts of a Slurm host list, short, lower case, in numerical order; none for `(null)` and its like.
+
+    What is no host list, or stands for more than MAX_HOSTS, comes back as one name, as it was written.
+    """
+    text = hostlist.strip()
+    if text.lower() in _NOBODY:
+        return ()
+    if not _HOSTLIST.fullmatch(text):
+        return (text,)
+    if "[" not in text and "," not in text:
+        return (short(text),)
+    if _size(text) > MAX_HOSTS:
+        return (text,)
+    try:
+        nodes = NodeSet(text, resolver=RESOLVER_NOGROUP)
+    except NodeSetException:
+        return (text,)
+    return tuple(dict.fromkeys(short(node) for node in nodes))
+
+
+def _size(text: str) -> int:
+    """An upper bound of how many hosts `text` stands for, found without expanding it."""
+    items = re.split(r",(?![^\[]*\])", text)
+    return sum(prod(_choices(bracket) for bracket in _BRACKET.findall(item)) for item in items)
+
+
+def _choices(bracket: str) -> int:
+    spans = (_RANGE.fullmatch(part) for part in bracket.split(","))
+    return sum(int(span[2]) - int(span[1]) + 1 if span else 1 for span in spans)

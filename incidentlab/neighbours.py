@@ -1,0 +1,77 @@
+"""Stamps for lines that have none, lent by the lines around them.
+
+NCCL's INFO lines, tracebacks and the tables of torchrun carry no time. Each takes that of the nearest stamped line
+before it, or else after it; how far apart those two are is how uncertain it is.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from incidentlab.model import Stamp
+from incidentlab.scan import Page, decoded
+
+_STAMPISH = re.compile(rb"\d\d:\d\d|\[ *\d+\.\d{6}|^\d{9,10}\.\d|^\d+,\d+,\d+,")
+_LOOK_AT = 400
+
+
+class Neighbours:
+    """Lends stamps within one source; asked for places in ascending order, it looks at each line at most once a way.
+
+    `read` gives the stamp of a line's text, or None.
+    """
+
+    def __init__(self, read: Callable[[str], Stamp | None]) -> None:
+        self._read = read
+        self._seen_until = 0
+        self._last: Stamp | None = None
+        self._next_at = -1
+        self._next: Stamp | None = None
+
+    def note(self, place: int, stamp: Stamp) -> None:
+        """The line at `place` (offset in the whole text) has a stamp of its own."""
+        self._seen_until, self._last = place, stamp
+
+    def lend(self, page: Page, place: int) -> Stamp | None:
+        """A stamp for the line that begins at `place` of `page`, or None if no line nearby has one.
+
+        Its uncertainty is the time between the stamps around the line; NULL if only one side has one.
+        """
+        before, after = self._before(page, place), self._after(page, place)
+        lender = before or after
+        if lender is None:
+            return None
+        return replace(lender, uncertainty_s=_apart(before, after) if before and after else None)
+
+    def _before(self, page: Page, place: int) -> Stamp | None:
+        for offset, line in page.lines_before(place):
+            if offset < self._seen_until:
+                break
+            if stamp := self._stamp(line):
+                self._last = stamp
+                break
+        self._seen_until = page.offset + place
+        return self._last
+
+    def _after(self, page: Page, place: int) -> Stamp | None:
+        if self._next_at <= page.offset + place:
+            self._next_at, self._next = page.offset + len(page.data), None
+            for offset, line in page.lines_after(place):
+                if stamp := self._stamp(line):
+                    self._next_at, self._next = offset, stamp
+                    break
+        return self._next
+
+    def _stamp(self, line: bytes) -> Stamp | None:
+        return self._read(decoded(line[:_LOOK_AT])) if _STAMPISH.search(line, 0, _LOOK_AT) else None
+
+
+def _apart(before: Stamp, after: Stamp) -> float | None:
+    """Seconds between two stamps of one clock, at least their resolution."""
+    if before.local_ts and after.local_ts and before.utc_offset_s == after.utc_offset_s:
+        distance = abs((after.local_ts - before.local_ts).total_seconds())
+    elif before.uptime_s is not None and after.uptime_s is not None:
+        distance = abs(after.uptime_s - before.uptime_s)
+    else:
+        return None
+    return max(distance, before.uncertainty_s or 0.0)

@@ -1,0 +1,191 @@
+"""Paths, folders, globs and archives become inputs, and nothing odd goes unsaid."""
+
+import io
+import os
+import socket
+import tarfile
+
+import pytest
+
+from incidentlab import discover
+from incidentlab.codecs import open_stream
+from incidentlab.discover import Input, Refused
+from incidentlab.errors import InputError
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """A folder with two logs, one of them deeper."""
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "b.log").write_text("b\n")
+    (tmp_path / "deep" / "er" / "a.log").write_text("a\n")
+    return tmp_path
+
+
+def names(inputs):
+    """The last parts of the shown paths."""
+    return [item.path.rsplit("/", 1)[-1] for item in inputs]
+
+
+def test_a_folder_gives_all_its_files_sorted(logs):
+    """Files are found at any depth, in the order of their paths."""
+    inputs, refused = discover.find_inputs([str(logs)])
+    assert (names(inputs), refused) == (["b.log", "a.log"], [])
+
+
+def test_a_file_named_twice_is_found_once(logs):
+    """The same file as itself, through its folder, a glob and a link is one input."""
+    (logs / "z-link.log").symlink_to(logs / "b.log")
+    inputs, _ = discover.find_inputs([str(logs / "b.log"), str(logs), str(logs / "*.log")])
+    assert names(inputs) == ["b.log", "a.log"]
+
+
+def test_a_glob_finds_files_at_any_depth(logs):
+    """Two stars cross folders."""
+    inputs, _ = discover.find_inputs([str(logs / "**" / "a*")])
+    assert names(inputs) == ["a.log"]
+
+
+def test_a_name_that_looks_like_a_glob_is_a_name_first(logs):
+    """Brackets in a file's own name are not a pattern."""
+    (logs / "gpu[1-2].log").write_text("x\n")
+    inputs, _ = discover.find_inputs([str(logs / "gpu[1-2].log")])
+    assert names(inputs) == ["gpu[1-2].log"]
+
+
+@pytest.mark.parametrize("missing", ["nothing.log", "*.nothing"])
+def test_a_missing_path_is_an_error_that_names_it(logs, missing):
+    """A typing error must not look like a healthy cluster."""
+    with pytest.raises(InputError, match="no such file") as caught:
+        discover.find_inputs([str(logs / missing)])
+    assert missing in str(caught.value)
+
+
+def test_hidden_files_are_refused_with_a_reason(logs):
+    """A hidden folder is named once and not entered."""
+    (logs / ".git").mkdir()
+    (logs / ".git" / "HEAD").write_text("x")
+    inputs, refused = discover.find_inputs([str(logs)])
+    assert names(inputs) == ["b.log", "a.log"]
+    assert refused == [Refused(str(logs / ".git"), "hidden")]
+
+
+def test_sockets_pipes_and_dangling_links_are_refused(logs):
+    """What is no file is not opened, for opening it could block for ever."""
+    os.mkfifo(logs / "pipe")
+    (logs / "gone").symlink_to(logs / "nowhere")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(logs / "sock"))
+        _, refused = discover.find_inputs([str(logs)])
+    assert {item.path.rsplit("/", 1)[-1]: item.reason for item in refused} == {
+        "pipe": "not a regular file",
+        "sock": "not a regular file",
+        "gone": "cannot be read: No such file or directory",
+    }
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_is_refused(logs):
+    """Permissions are told, not raised."""
+    (logs / "b.log").chmod(0)
+    _, refused = discover.find_inputs([str(logs)])
+    assert [item.reason for item in refused] == ["cannot be read: Permission denied"]
+
+
+def test_links_to_folders_are_not_followed(logs):
+    """A link back to its own folder would never end."""
+    (logs / "deep" / "loop").symlink_to(logs)
+    inputs, refused = discover.find_inputs([str(logs)])
+    assert names(inputs) == ["b.log", "a.log"]
+    assert [item.reason for item in refused] == ["link to a folder"]
+
+
+def test_a_very_deep_folder_is_walked(tmp_path):
+    """Depth is limited by the file system alone."""
+    folder = tmp_path
+    for _ in range(500):
+        folder /= "d"
+    folder.mkdir(parents=True)
+    (folder / "x.log").write_text("x\n")
+    assert names(discover.find_inputs([str(tmp_path)])[0]) == ["x.log"]
+
+
+def test_a_name_that_is_no_utf8_is_shown(tmp_path):
+    """Any bytes that a file system allows can be printed and stored."""
+    (tmp_path / os.fsdecode(b"caf\xe9.log")).write_text("x\n")
+    inputs, _ = discover.find_inputs([str(tmp_path)])
+    assert names(inputs) == ["caf\\xe9.log"]
+    assert inputs[0].file.read_text() == "x\n"
+
+
+def packed(members, mode="w:gz"):
+    """A tar archive of (TarInfo, content) pairs."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:
+        for info, content in members:
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def unpacked(data):
+    """The members that discover finds in an archive: name -> content or reason."""
+    source = Input("logs.tar", None, len(data), 0)
+    found = {}
+    for member in discover.members(source, open_stream(io.BytesIO(data))):
+        if isinstance(member, Refused):
+            found[member.path] = member.reason
+        else:
+            found[member[0].path] = b"".join(member[1].blocks)
+    return found
+
+
+def info(name, **attributes):
+    """The header of one member."""
+    header = tarfile.TarInfo(name)
+    for key, value in attributes.items():
+        setattr(header, key, value)
+    return header
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz", "w:bz2"])
+def test_members_of_an_archive_are_streamed(mode):
+    """Each file of an archive is an input of its own, whatever the archive is packed with."""
+    data = packed([(info("a/x.log"), b"x\n"), (info("y.log"), b"y\n")], mode)
+    assert discover.is_archive(open_stream(io.BytesIO(data)).peek(512))
+    assert unpacked(data) == {"logs.tar!a/x.log": b"x\n", "logs.tar!y.log": b"y\n"}
+
+
+def test_links_devices_and_hidden_members_are_refused():
+    """An archive from a stranger cannot point to the reader's own files."""
+    found = unpacked(
+        packed(
+            [
+                (info("passwd", type=tarfile.SYMTYPE, linkname="/etc/passwd"), b""),
+                (info("hard", type=tarfile.LNKTYPE, linkname="../x"), b""),
+                (info("null", type=tarfile.CHRTYPE), b""),
+                (info(".ssh/id"), b"secret"),
+                (info("../../up.log"), b"up\n"),
+            ]
+        )
+    )
+    assert found == {
+        "logs.tar!passwd": "a link or device in an archive",
+        "logs.tar!hard": "a link or device in an archive",
+        "logs.tar!null": "a link or device in an archive",
+        "logs.tar!.ssh/id": "hidden",
+        "logs.tar!../../up.log": b"up\n",
+    }
+
+
+def test_members_of_one_name_are_told_apart():
+    """A tar file that was appended to holds a name twice; neither hides the other."""
+    found = unpacked(packed([(info("x.log"), b"old\n"), (info("x.log"), b"new\n")]))
+    assert found == {"logs.tar!x.log": b"old\n", "logs.tar!x.log (2)": b"new\n"}
+
+
+def test_an_archive_of_too_many_members_is_cut_and_says_so(monkeypatch):
+    """A limit that was reached is a refusal, not silence."""
+    monkeypatch.setattr(discover, "MAX_MEMBERS", 1)
+    found = unpacked(packed([(info("x.log"), b"x\n"), (info("y.log"), b"y\n")]))
+    assert found == {"logs.tar!x.log": b"x\n", "logs.tar": "only its first 1 members were read"}

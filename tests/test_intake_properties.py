@@ -1,0 +1,115 @@
+"""Laws of the intake that hold for any bytes: lines add up, nothing crashes, cuts and codecs change nothing."""
+
+import gzip
+import io
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from intake_samples import ALL
+
+from incidentlab import codecs, envelopes, events, reading, scan
+from incidentlab.scan import Re2, Scanner, pages
+
+SCANNER = Scanner(ALL)
+FALLBACK = Scanner(ALL, Re2)
+PIECES = st.sampled_from(
+    [
+        b"NVRM: Xid (PCI:0000:1b:00): 79, x",
+        b"NVRM: Xid (PCI:0000:1b:00): 31, pid=4, y",
+        b"step 5 loss 2.5",
+        b"Root Cause (first observed failure):",
+        b"Mar  5 14:03:22 gpu1 kernel: [12.000001] ",
+        b"[2026-03-05T14:03:22.123] error: Nodes gpu[1-3] not responding, setting DOWN",
+        b"gpu1:1:2 [0] NCCL INFO transport/net.cc:1298 -> 6",
+        b'{"__REALTIME_TIMESTAMP":"1772719402123456","MESSAGE":"x"}',
+        b"__REALTIME_TIMESTAMP=1772719402123456\nMESSAGE\n",
+        b"\n",
+        b"\n\n",
+        b"\r\n",
+        b"\r",
+        b"\0\0\0",
+        b"\x1b[31m",
+        b"\xff\xfe",
+        b"JobID|State|Start\n",
+    ]
+)
+LOGS = st.lists(PIECES | st.binary(max_size=20), max_size=40).map(b"".join)
+
+
+def read(data):
+    """The rows and source columns of some bytes."""
+    rows = []
+    values = reading.read(codecs.open_stream(io.BytesIO(data)), SCANNER, rows.append)
+    return rows, values
+
+
+@given(LOGS | st.binary(max_size=2000))
+@settings(max_examples=200, deadline=None)
+def test_lines_add_up_for_any_bytes(data):
+    """Matched, unmatched and unparsed are all lines: line ends plus an unfinished last line; none is negative."""
+    _, values = read(data)
+    parts = [values[f"{kind}_lines"] for kind in ("matched", "unmatched", "unparsed")]
+    assert sum(parts) == values["lines"]
+    assert min(parts) >= 0
+    if values["reason"] != "binary" and not codecs._recognise(data):
+        assert values["lines"] == data.count(b"\n") + (data != b"" and not data.endswith(b"\n"))
+        assert values["bytes"] == len(data) if data else True
+
+
+@given(LOGS)
+@settings(max_examples=100, deadline=None)
+def test_every_line_that_python_finds_is_found_by_both_engines(data):
+    """The searches agree with asking every text every pattern."""
+    expected = {
+        (number, scan.decoded(text), signature.name)
+        for number, line in enumerate(scan._ANSI.sub(b"", data).split(b"\n"), 1)
+        for text in line.split(b"\r")
+        for signature in ALL
+        if re.search(signature.pattern, scan.decoded(text), re.ASCII)
+    }
+    for scanner in (SCANNER, FALLBACK):
+        found = {
+            (candidate.line_no, candidate.text, signature.name)
+            for page in pages([data])
+            for candidate in scanner.candidates(page)
+            for signature, _ in candidate.matches
+        }
+        assert found <= expected
+        assert {item for item in expected - found if "\0" not in data.decode("latin-1")} == set()
+
+
+@given(LOGS, st.integers(1, 64))
+@settings(max_examples=100, deadline=None)
+def test_where_blocks_are_cut_changes_nothing(data, size):
+    """Candidates are the same for any size of block."""
+
+    def candidates(blocks):
+        return [(c.line_no, c.text) for page in pages(blocks) for c in SCANNER.candidates(page)]
+
+    assert candidates(data[n : n + size] for n in range(0, len(data), size)) == candidates([data])
+
+
+@given(LOGS)
+@settings(max_examples=50, deadline=None)
+def test_compression_changes_nothing(data):
+    """A log and its .gz give the same rows and the same digest."""
+    assert read(gzip.compress(data)) == read(data) or codecs._recognise(data)
+
+
+@given(LOGS)
+@settings(max_examples=50, deadline=None)
+def test_ids_of_a_source_are_unique(data):
+    """No two events of one source share line, signature and node."""
+    rows, values = read(data)
+    ids = [events.event_id(values.get("digest", ""), row.values) for row in rows if row.table == "events"]
+    assert len(ids) == len(set(ids))
+
+
+@given(st.text(max_size=200), st.integers(0, 200))
+@settings(max_examples=300, deadline=None)
+def test_peeling_keeps_the_end_of_any_text(line, hit):
+    """A prefix is taken off the front; what is left ends as the line does."""
+    prefix = envelopes.peel(line, None, hit)
+    assert prefix.text == "" or line.endswith(prefix.text[-1])
+    assert len(prefix.text) <= len(line)

@@ -1,0 +1,110 @@
+"""From what was read to what it means: runs `queries/derive/*.sql` in dependency order and publishes the warehouse.
+
+Each file is one SELECT; Python makes the table of its name, checks that its columns are the declared ones, and stores
+the questions of `queries/` as views (or table macros, if they have parameters) beside the tables.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from incidentlab import assets, sqlfiles, warehouse
+from incidentlab.errors import DefinitionError
+from incidentlab.knowledge import KNOWLEDGE, META, POISSON_LIMITS
+from incidentlab.model import SCHEMA_VERSION, Table
+from incidentlab.sqlfiles import SqlFile
+
+POISSON_TABLE_EVENTS = 2_000
+"""Up to this many events the exact limits are looked up; beyond it Byar's approximation is right to 0.001 events."""
+
+
+def build(target: Path, shards: Path | None, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
+    """Publish a warehouse at `target`: its old content, the shards' new content, and everything derived from both.
+
+    `rows` are the rows of the knowledge tables by table name; `meta` gets the schema version added.
+    """
+    with warehouse.publishing(target) as con:
+        warehouse.load_intake(con, shards)
+        load_knowledge(con, rows)
+        derive(con)
+
+
+def load_knowledge(con: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
+    """Fill the knowledge tables; a table without rows is empty, not absent."""
+    own = {
+        META.name: [{"key": "schema_version", "value": str(SCHEMA_VERSION)}],
+        POISSON_LIMITS.name: poisson_limits(POISSON_TABLE_EVENTS),
+    }
+    for table in KNOWLEDGE:
+        warehouse.load_rows(con, table, [*rows.get(table.name, ()), *own.get(table.name, ())])
+
+
+def poisson_limits(most: int) -> list[dict[str, Any]]:
+    """Exact 95 % limits of a Poisson mean for 0..most events: half of chi-squared quantiles (Garwood 1936)."""
+    from scipy.stats import chi2  # noqa: PLC0415 - a second to import; only the build needs it
+
+    events = range(most + 1)
+    lo = [0.0, *(chi2.ppf(0.025, [2 * n for n in events[1:]]) / 2)]
+    hi = chi2.ppf(0.975, [2 * n + 2 for n in events]) / 2
+    return [{"events": n, "lo": float(lo[n]), "hi": float(hi[n])} for n in events]
+
+
+def derive(con: duckdb.DuckDBPyConnection) -> None:
+    """Make macros, derived tables and stored questions in the open warehouse."""
+    for macro in sqlfiles.read_folder(assets.folder("queries") / "macros").values():
+        con.execute(f"create macro {macro.name}({_parameters(macro)}) as ({macro.body})")
+    files = sqlfiles.read_folder(assets.folder("queries") / "derive")
+    for name in in_order(files):
+        make_table(con, files[name])
+    for question in sqlfiles.read_folder(assets.folder("queries")).values():
+        store(con, question)
+
+
+def in_order(files: Mapping[str, SqlFile]) -> Sequence[str]:
+    """The names of the derived tables, each after those it reads; a circle is a `DefinitionError`."""
+    graph = {name: sqlfiles.reads(file.body, set(files) - {name}) for name, file in files.items()}
+    sorter = TopologicalSorter(graph)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        raise DefinitionError(f"derived tables read each other in a circle: {' -> '.join(error.args[1])}") from error
+    order: list[str] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())
+        order.extend(ready)
+        sorter.done(*ready)
+    return order
+
+
+def make_table(con: duckdb.DuckDBPyConnection, file: SqlFile) -> None:
+    """One derived table with its comments; the statement must give the columns that the file's head declares."""
+    place = f"derive/{file.path.name}"
+    declared = [column.name for column in file.columns]
+    try:
+        made = [row[0] for row in con.execute(f"describe {file.body}").fetchall()]
+        if made != declared:
+            differ = sorted(set(made) ^ set(declared)) or "their order"
+            raise DefinitionError(f"columns differ from the head: {differ}", place)
+        warehouse.create(con, "main", Table(file.name, file.purpose, file.columns))
+        con.execute(f"insert into main.{warehouse.quoted(file.name)} {file.body}")
+    except duckdb.Error as error:
+        raise DefinitionError(str(error), place) from error
+
+
+def store(con: duckdb.DuckDBPyConnection, question: SqlFile) -> None:
+    """One question as a view, or as a table macro with defaults if it takes parameters."""
+    body = question.body
+    if not question.params:
+        con.execute(f"create view main.{question.name} as {body}")
+        con.execute(f"comment on view main.{question.name} is {warehouse.literal(question.purpose)}")
+        return
+    for param in question.params:
+        body = body.replace(f"${param.name}", param.name)
+    con.execute(f"create macro main.{question.name}({_parameters(question, defaults=True)}) as table {body}")
+
+
+def _parameters(file: SqlFile, *, defaults: bool = False) -> str:
+    return ", ".join(f"{param.name} := {param.default}" if defaults else param.name for param in file.params)

@@ -1,0 +1,180 @@
+"""The DuckDB file: tables from the model, shards loaded, published atomically, opened read-only.
+
+Written with storage version v1.0.0, so that DuckDB 1.x clients can open it; every connection runs in UTC. Schema
+`intake` holds what was read, schema `main` what it means (`derive.py`), and the knowledge both rest on.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from incidentlab.errors import WarehouseError
+from incidentlab.model import INTAKE, SCHEMA_VERSION, SOURCES, Table
+
+_CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_BOX = {"enable_external_access": "false", "lock_configuration": "true"}
+
+
+def quoted(name: str) -> str:
+    """`name` as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str) -> str:
+    """`value` as an SQL string."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def open_readonly(path: Path, *, boxed: bool = False) -> duckdb.DuckDBPyConnection:
+    """A read-only connection in UTC; `boxed` also shuts files, network and settings for SQL from users.
+
+    Raises `WarehouseError` for a missing, locked or foreign file, and for another schema version.
+    """
+    if not path.is_file():
+        raise WarehouseError("there is no warehouse; make one with: incidentlab ingest PATH...", str(path))
+    try:
+        con = duckdb.connect(str(path), read_only=True, config=dict(_CONFIG))
+        con.execute("set TimeZone = 'UTC'")
+    except duckdb.Error as error:
+        raise WarehouseError(_reason(error), str(path)) from error
+    version = schema_version(con)
+    if version != SCHEMA_VERSION:
+        con.close()
+        found = "it is not a warehouse of incidentlab" if version is None else f"it has schema version {version}"
+        raise WarehouseError(f"{found}, this program reads version {SCHEMA_VERSION}; ingest again", str(path))
+    if boxed:
+        for name, value in _BOX.items():
+            con.execute(f"set {name} = {value}")
+    return con
+
+
+def _reason(error: duckdb.Error) -> str:
+    text = str(error).splitlines()[0]
+    if "lock" in text.lower():
+        return f"another process has it open for writing ({text})"
+    return f"it is not a DuckDB file that this version can open ({text})"
+
+
+def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:
+    """The schema version of the open file, or None if it is not ours."""
+    try:
+        rows = con.execute("select value from main.meta where key = 'schema_version'").fetchall()
+        return int(rows[0][0]) if rows else None
+    except (duckdb.Error, ValueError):
+        return None
+
+
+@contextmanager
+def publishing(target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a new file beside `target`, renamed over it when the block ends well.
+
+    What `target` held before is attached as `old`; readers that have it open keep their view of it.
+    """
+    if target.exists():
+        open_readonly(target).close()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+        fresh = Path(folder) / "fresh.duckdb"
+        con = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": folder})
+        try:
+            con.execute("set TimeZone = 'UTC'")
+            con.execute(f"attach {literal(str(fresh))} as fresh (storage_version 'v1.0.0')")
+            if target.exists():
+                con.execute(f"attach {literal(str(target))} as old (read_only)")
+            con.execute("use fresh")
+            yield con
+            con.execute("use memory")
+            con.execute("detach fresh")
+        finally:
+            con.close()
+        fresh.replace(target)
+
+
+def create(con: duckdb.DuckDBPyConnection, schema: str, table: Table) -> None:
+    """An empty table with its comments."""
+    columns = ", ".join(f"{quoted(column.name)} {column.type}" for column in table.columns)
+    con.execute(f"create table {schema}.{quoted(table.name)} ({columns})")
+    comment(con, schema, table)
+
+
+def comment(con: duckdb.DuckDBPyConnection, schema: str, table: Table) -> None:
+    """The table's and its columns' sentences, stored in the file."""
+    name = f"{schema}.{quoted(table.name)}"
+    con.execute(f"comment on table {name} is {literal(table.doc)}")
+    for column in table.columns:
+        con.execute(f"comment on column {name}.{quoted(column.name)} is {literal(column.doc)}")
+
+
+def load_intake(con: duckdb.DuckDBPyConnection, shards: Path | None) -> None:
+    """Schema `intake`: what the old warehouse held, and the shards of this run.
+
+    A path that was read again replaces its earlier content; the same content under several paths counts once.
+    """
+    con.execute("create schema intake")
+    for table in INTAKE:
+        create(con, "intake", table)
+    for table in INTAKE:
+        _insert_shards(con, shards, table)
+    if _has_old(con):
+        _insert_old(con)
+    _name_repeats(con)
+
+
+def _insert_shards(con: duckdb.DuckDBPyConnection, shards: Path | None, table: Table) -> None:
+    """Every source's rows once, even if its content was read under several paths; every source under every path."""
+    files = sorted((shards / table.name).glob("*.parquet")) if shards else []
+    if not files:
+        return
+    names = ", ".join(literal(str(file)) for file in files)
+    read = f"read_parquet([{names}], filename = true)"
+    columns = ", ".join(quoted(name) for name in table.names)
+    once = f"where (source_id, filename) in (select (source_id, min(filename)) from {read} group by source_id)"
+    con.execute(
+        f"insert into intake.{table.name} ({columns}) select {columns} from {read} "
+        + ("order by source_id, path" if table is SOURCES else f"{once} order by source_id, line_no, {table.names[0]}")
+    )
+
+
+def _has_old(con: duckdb.DuckDBPyConnection) -> bool:
+    found = con.execute("select count(*) from duckdb_databases() where database_name = 'old'").fetchone()
+    return bool(found and found[0])
+
+
+def _insert_old(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("""
+        create temp table kept as
+        select * from old.intake.sources where path not in (select path from intake.sources)
+    """)
+    con.execute("insert into intake.sources by name from kept")
+    for table in INTAKE[1:]:
+        con.execute(
+            f"insert into intake.{table.name} by name select o.* from old.intake.{table.name} as o "
+            "where o.source_id in (select source_id from kept) "
+            f"and o.source_id not in (select source_id from intake.{table.name})"
+        )
+
+
+def _name_repeats(con: duckdb.DuckDBPyConnection) -> None:
+    """Say of content that was read under several paths which of them counts."""
+    con.execute("""
+        update intake.sources as s set status = 'unused', reason = 'same content as ' || f.path, matched_lines = 0,
+            unmatched_lines = s.lines - s.unparsed_lines
+        from (
+            select digest, min(path) as path from intake.sources where status = 'used' group by digest
+        ) as f
+        where s.digest = f.digest and s.status = 'used' and s.path <> f.path
+    """)
+
+
+def load_rows(con: duckdb.DuckDBPyConnection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    """A knowledge table in `main` from dictionaries, whose absent keys are NULL."""
+    create(con, "main", table)
+    kept = list(rows)
+    if kept:
+        values = ", ".join(f"unnest(${place}::{column.type}[])" for place, column in enumerate(table.columns, 1))
+        cells = [[row.get(name) for row in kept] for name in table.names]
+        con.execute(f"insert into main.{quoted(table.name)} select {values}", cells)

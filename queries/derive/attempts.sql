@@ -1,0 +1,127 @@
+-- table: one row per allocation that started: one try of a run
+-- column attempt_id varchar: content hash of job and start
+-- column run_id varchar: chain of tries it belongs to
+-- column cluster varchar: cluster, if known
+-- column job_id varchar: scheduler's job id; null if only its output is known
+-- column restart_count bigint: earlier tries under the same job id
+-- column attempt_no bigint: place in the run, from 1
+-- column name varchar: job name
+-- column user_name varchar: owner
+-- column partition varchar: partition
+-- column state varchar: last known state in the scheduler's words
+-- column exit_code integer: exit code
+-- column exit_signal integer: signal
+-- column submit_ts timestamptz: submitted
+-- column start_ts timestamptz: started
+-- column end_ts timestamptz: ended; null while running
+-- column elapsed_s double: run time (s)
+-- column time_limit_s bigint: time limit (s)
+-- column node_count integer: nodes
+-- column gpu_count integer: GPUs; null if nothing tells
+-- column reason varchar: reason in the record
+-- column work_dir varchar: working directory
+-- column has_ended boolean: the try is over
+-- column basis varchar: accounting, controller log or job output
+with gpus as (
+    select max(try_cast(value as integer)) as per_node from meta where key = 'gpus_per_node'
+),
+
+accounted as (
+    select
+        a.attempt_id, a.cluster, a.job_id, r.name, r.user_name, r.partition, a.state, r.exit_code, r.exit_signal,
+        a.submit_ts, a.start_ts, a.end_ts, r.elapsed_s::double as elapsed_s, r.timelimit_s as time_limit_s,
+        coalesce(r.node_count, len(a.nodes))::integer as node_count,
+        coalesce(r.gpu_count, len(a.nodes) * g.per_node)::integer as gpu_count,
+        r.reason, r.work_dir, a.has_ended, 'accounting' as basis
+    from attempts_accounted as a
+    inner join intake.job_records as r using (record_id)
+    cross join gpus as g
+),
+
+logged as (
+    select
+        l.attempt_id, null as cluster, l.job_id, null as name, null as user_name, null as partition, l.state, l.exit_code,
+        null as exit_signal, null as submit_ts, l.start_ts, l.end_ts, epoch(l.end_ts) - epoch(l.start_ts) as elapsed_s,
+        null as time_limit_s, len(l.nodes)::integer as node_count, (len(l.nodes) * g.per_node)::integer as gpu_count,
+        null as reason, null as work_dir, l.has_ended, 'controller log' as basis
+    from attempts_logged as l
+    cross join gpus as g
+),
+
+printed as (
+    select
+        p.attempt_id, null as cluster, p.job_id, null as name, null as user_name, null as partition,
+        case when p.has_failed then 'FAILED' else 'UNKNOWN' end as state, null as exit_code, null as exit_signal,
+        null as submit_ts, p.start_ts, p.end_ts, epoch(p.end_ts) - epoch(p.start_ts) as elapsed_s, null as time_limit_s,
+        nullif(len(p.nodes), 0)::integer as node_count, (nullif(len(p.nodes), 0) * g.per_node)::integer as gpu_count,
+        null as reason, null as work_dir, p.has_failed as has_ended, 'job output' as basis
+    from attempts_printed as p
+    cross join gpus as g
+),
+
+tries as (
+    from accounted
+    union all by name
+    from logged
+    union all by name
+    from printed
+),
+
+-- one run: the same job requeued, or the same work submitted again within two days after it broke off
+chained as (
+    select
+        *,
+        coalesce(
+            lag(state) over same_work = 'COMPLETED'
+            or start_ts < lag(end_ts) over same_work
+            or start_ts > lag(end_ts) over same_work + to_days(2)
+            or (name is null and job_id is distinct from lag(job_id) over same_work),
+            true
+        ) as opens
+    from tries
+    window same_work as (
+        partition by cluster, name, user_name, work_dir, node_count, case when name is null or job_id like '%\_%' escape '\' then job_id end
+        order by start_ts, attempt_id
+    )
+),
+
+numbered as (
+    select
+        *,
+        count(*) filter (where opens) over (
+            partition by cluster, name, user_name, work_dir, node_count, case when name is null or job_id like '%\_%' escape '\' then job_id end
+            order by start_ts, attempt_id
+        ) as chain
+    from chained
+)
+
+select
+    attempt_id,
+    first_value(attempt_id) over run as run_id,
+    cluster,
+    job_id,
+    row_number() over (partition by cluster, job_id order by start_ts, attempt_id) - 1 as restart_count,
+    row_number() over run as attempt_no,
+    name,
+    user_name,
+    partition,
+    state,
+    exit_code,
+    exit_signal,
+    submit_ts,
+    start_ts,
+    end_ts,
+    elapsed_s,
+    time_limit_s,
+    node_count,
+    gpu_count,
+    reason,
+    work_dir,
+    has_ended,
+    basis
+from numbered
+window run as (
+    partition by cluster, name, user_name, work_dir, node_count, case when name is null or job_id like '%\_%' escape '\' then job_id end, chain
+    order by start_ts, attempt_id
+)
+order by start_ts, attempt_id

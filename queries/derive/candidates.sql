@@ -1,0 +1,170 @@
+-- table: one row per unplanned interruption and event (or set of events) that may be its cause
+-- column attempt_id varchar: the run that was interrupted
+-- column event_id varchar: the event that speaks for the cause
+-- column component varchar: the part that it accuses
+-- column node varchar: where
+-- column gpu_index integer: which GPU, if known
+-- column pci_bdf varchar: its PCI address, if known
+-- column strength varchar: direct or suggestive
+-- column tier integer: precedence among rivals
+-- column is_own_word boolean: the kernel or another program of the host says it, not the job that felt it
+-- column ts timestamptz: when
+-- column basis varchar: how the event belongs to the run
+-- column is_before_symptom boolean: it began before the first complaint, as far as the clocks tell
+-- column is_in_place boolean: work stopped with it: no progress after it, and it is not later than the end
+-- column rule varchar: what makes it a candidate
+-- column against varchar: what speaks against it
+with broken as (
+    select n.attempt_id, a.start_ts, e.end_ts, e.last_progress_ts, e.step_gap_s, e.first_symptom_ts, e.stopped_ts
+    from endings as n
+    inner join attempt_ends as e using (attempt_id)
+    inner join attempts as a using (attempt_id)
+    where n.bucket = 'unplanned'
+),
+
+near as (
+    select
+        b.*,
+        m.basis,
+        m.delta_s,
+        e.event_id, e.component, e.node, e.gpu_index, e.pci_bdf, e.strength, e.tier, e.ts, e.onset_ts, e.signature, e.code,
+        e.mark, e.kind, e.channel, e.message, e.ts_uncertainty_s, e.fields,
+        s.lookback_s
+    from broken as b
+    inner join event_attempts as m using (attempt_id)
+    inner join events as e using (event_id)
+    inner join signatures as s on e.signature = s.name
+    where m.delta_s is null or m.delta_s between -coalesce(s.lookback_s, 2700) and 600
+),
+
+single as (
+    select *, 'its own line' as rule
+    from near
+    where kind = 'fault' and tier > 0 and component not in ('', 'unattributed')
+),
+
+-- GPUs of one node that vanish in the same ten seconds share a switch or riser
+lost_together as (
+    select n.* replace ('host.io_board' as component, 2 as tier, 'direct' as strength),
+        'several GPUs of one node lost within 10 s' as rule
+    from near as n
+    where
+        n.code = '79' and n.kind = 'fault'
+        and (
+            select count(distinct o.pci_bdf)
+            from near as o
+            where
+                o.attempt_id = n.attempt_id and o.node = n.node and o.code = '79'
+                and abs(epoch(o.ts) - epoch(n.ts)) <= 10
+        ) >= 2
+),
+
+-- the link broke before the GPU was gone
+link_first as (
+    select n.* replace ('direct' as strength, 2 as tier), 'PCIe error on the node within 5 min before a GPU was lost' as rule
+    from near as n
+    where
+        n.mark = 'pcie_error'
+        and exists (
+            select 1
+            from near as o
+            where
+                o.attempt_id = n.attempt_id and o.node = n.node and o.code = '79'
+                and epoch(o.ts) - epoch(n.ts) between 0 and 300
+        )
+),
+
+-- ports of three hosts in one minute: the far end
+links_together as (
+    select n.* replace ('network.link_switch' as component, 5 as tier, 'direct' as strength, null as node, null as pci_bdf),
+        'links of several hosts down within 60 s' as rule
+    from near as n
+    where
+        n.mark = 'link_down'
+        and (
+            select count(distinct o.node)
+            from near as o
+            where
+                o.attempt_id = n.attempt_id and o.mark = 'link_down' and abs(epoch(o.ts) - epoch(n.ts)) <= 60
+        ) >= 3
+),
+
+-- a node that shuts down in good order, or gets a new driver, under a running job was taken by people
+taken as (
+    select n.* replace ('maintenance.unplanned' as component, 12 as tier, 'direct' as strength),
+        'a node was shut down or given a new driver under the running job' as rule
+    from near as n
+    where
+        n.mark in ('shutdown_orderly', 'driver_loaded') and n.basis = 'node' and n.delta_s <= 120
+        and n.ts between greatest(n.stopped_ts - to_minutes(10), n.start_ts + to_minutes(5)) and n.end_ts + to_minutes(2)
+),
+
+-- people gave a reason for the node only when the job was gone
+taken_later as (
+    select n.* replace ('maintenance.unplanned' as component, 9 as tier, 'suggestive' as strength),
+        'a node was taken for maintenance as the job ended' as rule
+    from near as n
+    where
+        n.mark = 'node_reason' and n.delta_s between 0 and 900
+        and is_maintenance(coalesce(n.fields ->> 'reason', n.message))
+),
+
+-- an operator or a health check names the Xid in the reason
+told as (
+    select
+        n.* replace (x.component as component, x.tier as tier, 'suggestive' as strength),
+        'the reason set for the node names Xid ' || x.code as rule
+    from near as n
+    inner join xid_catalog as x
+        on x.code = try_cast(regexp_extract(coalesce(n.fields ->> 'reason', n.message), '(?i)\bxid[ :#]*(\d+)', 1) as integer)
+    where n.mark = 'node_reason' and n.delta_s <= 120 and x.tier > 0 and x.component <> 'unattributed'
+),
+
+gathered as (
+    from single
+    union all by name
+    from lost_together
+    union all by name
+    from link_first
+    union all by name
+    from links_together
+    union all by name
+    from taken
+    union all by name
+    from taken_later
+    union all by name
+    from told
+),
+
+weighed as (
+    select
+        *,
+        coalesce(onset_ts <= first_symptom_ts + to_seconds(coalesce(ts_uncertainty_s, 0) + 2), true) as is_before_symptom,
+        epoch(last_progress_ts) - epoch(ts) as went_on_s,
+        epoch(ts) - epoch(end_ts) as late_s
+    from gathered
+)
+
+select
+    attempt_id,
+    event_id,
+    component,
+    node,
+    gpu_index,
+    pci_bdf,
+    strength,
+    tier,
+    channel <> 'job' as is_own_word,
+    ts,
+    basis,
+    is_before_symptom,
+    coalesce(went_on_s <= greatest(120, 5 * coalesce(step_gap_s, 0)), true) and coalesce(late_s <= 90 or mark = 'node_reason', true) as is_in_place,
+    rule,
+    case
+        when went_on_s > greatest(120, 5 * coalesce(step_gap_s, 0))
+            then 'training went on for ' || round(went_on_s / 60, 1) || ' min after it'
+        when late_s > 90 and mark is distinct from 'node_reason' then 'it came ' || round(late_s)::bigint || ' s after the end'
+        when not is_before_symptom then 'it came after the first symptom'
+    end as against
+from weighed
+order by attempt_id, event_id, component

@@ -1,0 +1,23 @@
+-- table: one row per source and host whose log is there, with the span that it covers
+-- column source_id varchar: the source
+-- column node varchar: host; null if the source speaks for many
+-- column channel varchar: who writes it
+-- column first_ts timestamptz: first stamp
+-- column last_ts timestamptz: last stamp
+select
+    s.source_id,
+    n.node,
+    s.channel,
+    instant_of(
+        case when s.has_year then s.first_local_ts else with_year(s.first_local_ts, c.year) end,
+        s.utc_offset_s, c.timezone, c.shift_s
+    ) as first_ts,
+    instant_of(
+        case when s.has_year then s.last_local_ts else with_year(s.last_local_ts, c.year) end,
+        s.utc_offset_s, c.timezone, c.shift_s
+    ) as last_ts
+from intake.sources as s
+inner join clocks as c using (source_id)
+left join source_nodes as n using (source_id)
+where s.status = 'used'
+order by s.source_id, n.node

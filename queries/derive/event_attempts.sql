@@ -1,0 +1,106 @@
+-- table: one row per event and run it may concern
+-- column event_id varchar: the event
+-- column attempt_id varchar: the run
+-- column basis varchar: output (the run's own output), job (the line names the job), node (a node of the run), shared (infrastructure)
+-- column delta_s double: seconds from the run's end to the event; negative before it
+with live as (
+    select * from events where duplicate_of is null
+),
+
+windows as (
+    select
+        attempt_id,
+        job_id,
+        start_ts,
+        coalesce(end_ts, timestamptz 'infinity') as end_ts,
+        lead(start_ts, 1, timestamptz 'infinity') over (partition by run_id order by start_ts) as next_start_ts
+    from attempts
+    where start_ts is not null
+),
+
+-- the output of a run that no scheduler record claims
+printed as (
+    select e.event_id, g.attempt_id, 'output' as basis, e.ts from live as e inner join output_groups as g using (source_id)
+),
+
+-- the last run of the job that had started; a job with one run needs no time
+named as (
+    select
+        e.event_id,
+        w.attempt_id,
+        case when e.channel = 'job' then 'output' else 'job' end as basis,
+        e.ts
+    from live as e
+    inner join windows as w using (job_id)
+    where
+        w.job_id is not null
+        and (
+            (e.ts >= w.start_ts - to_seconds(2) and e.ts < w.next_start_ts - to_seconds(2))
+            or (e.ts is null and w.next_start_ts = timestamptz 'infinity')
+        )
+),
+
+on_node as (
+    select e.event_id, n.attempt_id, 'node' as basis, e.ts, e.component, epoch(e.ts) - epoch(w.end_ts) as delta_s
+    from live as e
+    inner join attempt_nodes as n using (node)
+    inner join windows as w using (attempt_id)
+    where
+        e.job_id is null and w.job_id is not null
+        -- what comes after the next try began is no longer this one's
+        and e.ts between w.start_ts - to_seconds(2) and least(w.end_ts + to_minutes(15), w.next_start_ts)
+),
+
+-- a program's fault on a node that several jobs share is that of the job whose end is nearest
+on_shared_node as (
+    select event_id, attempt_id, basis, ts
+    from on_node
+    where component not like 'software.%'
+    union all
+    select event_id, attempt_id, basis, ts
+    from on_node
+    where component like 'software.%' and abs(delta_s) < 120
+    qualify
+        rank() over (partition by event_id order by abs(delta_s)) = 1
+        and count(*) over (partition by event_id, abs(delta_s)) = 1
+),
+
+-- a switch, a file system or the scheduler speaks for nobody's node: it may concern whoever runs
+shared as (
+    select e.event_id, w.attempt_id, 'shared' as basis, e.ts
+    from live as e
+    inner join windows as w on e.ts between w.start_ts and w.end_ts + to_minutes(10)
+    where
+        e.scope = 'shared' and e.job_id is null and e.kind = 'fault' and w.job_id is not null
+        and (e.node is null or e.node not in (select node from attempt_nodes))
+),
+
+-- kernel lines without a host or time, beside the output of a run that only its output tells of
+alone as (
+    select e.event_id, a.attempt_id, 'node' as basis, e.ts
+    from live as e
+    cross join attempts as a
+    where
+        e.channel <> 'job' and e.job_id is null and a.basis = 'job output'
+        and (e.node is null or list_contains((select list(node) from attempt_nodes as n where n.attempt_id = a.attempt_id), e.node))
+        and (select count(*) from attempts) = 1
+        and (e.ts is null or e.ts between a.start_ts - to_hours(1) and a.end_ts + to_hours(1))
+),
+
+found as (
+    from printed
+    union
+    from named
+    union
+    from on_shared_node
+    union
+    from shared
+    union
+    from alone
+)
+
+select f.event_id, f.attempt_id, min(f.basis) as basis, any_value(epoch(f.ts) - epoch(a.end_ts)) as delta_s
+from found as f
+inner join attempts as a using (attempt_id)
+group by f.event_id, f.attempt_id
+order by f.event_id, f.attempt_id

@@ -1,0 +1,63 @@
+-- table: one row per event: its instant, resolved over all sources
+-- column event_id varchar: the event
+-- column ts timestamptz: when it was written; null if nothing tells
+-- column host varchar: host that wrote it, if the line, its source or a twin of the line names one
+-- column uptime_s double: seconds since boot, if known
+with placed as (
+    select
+        e.event_id,
+        e.uptime_s,
+        e.message,
+        coalesce(e.reporter, n.node) as host,
+        case
+            when e.has_year then e.local_ts
+            else with_year(e.local_ts, c.year - (max(turns) over by_source - turns)::integer)
+        end as local_ts,
+        e.utc_offset_s,
+        c.timezone,
+        c.shift_s
+    from (
+        select
+            *,
+            -- the year turns where a stamp without a year jumps back by more than half of it
+            count(*) filter (where not has_year and month(local_ts) < previous_month - 6)
+                over (partition by source_id order by line_no, event_id rows unbounded preceding) as turns
+        from (
+            select
+                *,
+                lag(month(local_ts) ignore nulls) over (partition by source_id order by line_no, event_id) as previous_month
+            from intake.events
+        )
+    ) as e
+    inner join clocks as c using (source_id)
+    left join source_nodes as n using (source_id)
+    window by_source as (partition by e.source_id)
+),
+
+resolved as (
+    select
+        event_id,
+        host,
+        uptime_s,
+        message,
+        instant_of(local_ts, utc_offset_s, timezone, shift_s) as ts
+    from placed
+),
+
+-- the same kernel record in a source that has wall time as well; the kernel's clock and text identify it
+twins as (
+    select uptime_s, message, min(ts) as ts, min(host) as host
+    from resolved
+    where uptime_s is not null and ts is not null
+    group by uptime_s, message
+    having count(distinct host) = 1
+)
+
+select
+    r.event_id,
+    coalesce(r.ts, t.ts) as ts,
+    coalesce(r.host, t.host) as host,
+    r.uptime_s
+from resolved as r
+left join twins as t on r.ts is null and r.uptime_s = t.uptime_s and r.message = t.message
+order by r.event_id

@@ -1,0 +1,71 @@
+-- table: one row per day and node that was given to a run: what rates divide by
+-- column day date: UTC day
+-- column node varchar: host
+-- column gpu_count double: most GPUs given at once; null if unknown
+-- column allocated_h double: hours given (h)
+-- column allocated_gpu_h double: GPU-hours given (GPU-h); null if the GPU count is unknown
+-- column is_kernel_log_covered boolean: a kernel log that may speak for the node covers part of the day
+with spans as (
+    select
+        attempt_id,
+        start_ts,
+        coalesce(end_ts, (select max(coalesce(end_ts, start_ts)) from attempts)) as end_ts
+    from attempts
+    where start_ts is not null
+),
+
+days as (
+    select
+        attempt_id,
+        unnest(generate_series(date_trunc('day', start_ts), date_trunc('day', end_ts), to_days(1))) as day_ts,
+        start_ts,
+        end_ts
+    from spans
+),
+
+slices as (
+    select
+        attempt_id,
+        day_ts,
+        epoch_us(least(end_ts, day_ts + to_days(1))) - epoch_us(greatest(start_ts, day_ts)) as us
+    from days
+),
+
+given as (
+    select s.day_ts, n.node, n.gpu_count, sum(s.us) as us
+    from slices as s
+    inner join attempt_nodes as n using (attempt_id)
+    group by all
+),
+
+daily as (
+    select
+        day_ts,
+        node,
+        max(gpu_count) as gpu_count,
+        sum(us) / 3.6e9 as allocated_h,
+        case when bool_and(gpu_count is not null) then fsum(us * gpu_count) / 3.6e9 end as allocated_gpu_h
+    from given
+    group by day_ts, node
+),
+
+kernel_spans as (
+    select node, date_trunc('day', min(first_ts)) as first_day, max(last_ts) as last_ts
+    from coverage
+    where channel = 'kernel' and first_ts is not null
+    group by node, source_id
+)
+
+select
+    d.day_ts::date as day,
+    d.node,
+    d.gpu_count,
+    d.allocated_h,
+    d.allocated_gpu_h,
+    exists (
+        select 1
+        from kernel_spans as k
+        where (k.node is null or k.node = d.node) and d.day_ts between k.first_day and k.last_ts
+    ) as is_kernel_log_covered
+from daily as d
+order by d.day_ts, d.node

@@ -1,0 +1,49 @@
+-- table: one row per mark of a training log
+-- column source_id varchar: the file
+-- column line_no bigint: its line
+-- column attempt_id varchar: the try it belongs to, if known
+-- column job_id varchar: job id, if known
+-- column ts timestamptz: when it was written
+-- column kind varchar: step, checkpoint_start, checkpoint_done, checkpoint_load or run_start
+-- column step bigint: training step
+-- column step_time_s double: seconds a step
+-- column loss double: loss
+-- column rank integer: global rank
+-- column node varchar: host
+with placed as (
+    select
+        p.*,
+        coalesce(p.job_id, j.job_id) as any_job_id,
+        g.attempt_id as group_attempt_id,
+        instant_of(
+            case when p.has_year then p.local_ts else with_year(p.local_ts, c.year) end, p.utc_offset_s, c.timezone, c.shift_s
+        ) as ts
+    from intake.progress as p
+    inner join clocks as c using (source_id)
+    left join source_jobs as j using (source_id)
+    left join output_groups as g using (source_id)
+),
+
+-- the last try of the job that had started by then
+matched as (
+    select p.*, a.attempt_id
+    from placed as p
+    asof left join (
+        select job_id, start_ts, attempt_id from attempts where job_id is not null and start_ts is not null
+    ) as a on p.any_job_id = a.job_id and p.ts + to_seconds(60) >= a.start_ts
+)
+
+select
+    source_id,
+    line_no,
+    coalesce(group_attempt_id, attempt_id) as attempt_id,
+    any_job_id as job_id,
+    ts,
+    kind,
+    step,
+    step_time_s,
+    loss,
+    rank,
+    node
+from matched
+order by source_id, line_no

@@ -1,0 +1,42 @@
+-- table: one row per source whose zone-less job times contradict other sources by whole quarters of an hour
+-- column source_id varchar: the source
+-- column shift_s bigint: seconds to add to its stamps
+-- column anchors bigint: job starts that agree on the shift
+with starts as (
+    select distinct
+        r.source_id,
+        r.job_id,
+        r.elapsed_s,
+        r.state,
+        r.start_ts,
+        r.utc_offset_s is not null as is_zoned,
+        epoch(r.start_ts) - coalesce(r.utc_offset_s, 0) as start_s
+    from intake.job_records as r
+    where r.step is null and r.start_ts is not null and r.end_ts is not null and r.elapsed_s > 0
+),
+
+-- the reading that most sources share is the reference for a job; a zone in the record outvotes
+sources_of as (
+    select job_id, elapsed_s, state, start_s, count(distinct source_id) as votes from starts where not is_zoned group by all
+),
+
+reference as (
+    select job_id, elapsed_s, state, arg_max(start_s, (votes, -start_s)) as start_s
+    from sources_of
+    group by job_id, elapsed_s, state
+    having count(*) > 1
+),
+
+differences as (
+    select s.source_id, (round((r.start_s - s.start_s) / 900) * 900)::bigint as shift_s, count(*) as anchors
+    from starts as s
+    inner join reference as r using (job_id, elapsed_s, state)
+    where not s.is_zoned and abs((r.start_s - s.start_s) - round((r.start_s - s.start_s) / 900) * 900) < 2
+    group by all
+)
+
+select source_id, arg_max(shift_s, anchors) as shift_s, max(anchors) as anchors
+from differences
+group by source_id
+having arg_max(shift_s, anchors) <> 0 and max(anchors) >= 3 and abs(arg_max(shift_s, anchors)) <= 14 * 3600
+order by source_id

@@ -1,0 +1,8 @@
+-- macro: upper 95 % limit of a Poisson mean when n events were seen (Garwood 1936; Byar's approximation beyond the table)
+-- param n bigint: events seen
+case
+    when n is null then null
+    else coalesce(
+        (select any_value(l.hi) from poisson_limits as l where l.events = n),
+        (n + 1) * pow(1 - 1 / (9.0 * (n + 1)) + 1.959964 / (3 * sqrt(n + 1)), 3))
+end

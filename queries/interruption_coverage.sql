@@ -1,0 +1,37 @@
+-- title: What could be checked
+-- asks: of which channels are there lines from the nodes of an interruption on its day?
+-- param of_interruption varchar = null: interruption; null for all
+-- column interruption_id varchar: interruption
+-- column channel varchar: kernel, daemon, slurm, job, accounting or bmc
+-- column nodes bigint: nodes of the attempt (nodes)
+-- column covered_nodes bigint: those with lines of this channel on the day of the end or the day before (nodes)
+with asked as (
+    select i.interruption_id, i.attempt_id, i.ts::date as day
+    from interruptions as i
+    where coalesce(i.interruption_id = $of_interruption, true)
+),
+
+channels as (
+    select unnest(['kernel', 'daemon', 'slurm', 'job', 'accounting', 'bmc']) as channel
+),
+
+covered as (
+    select distinct a.interruption_id, c.channel, n.node
+    from asked as a
+    inner join attempt_nodes as n using (attempt_id)
+    inner join coverage as c
+        on
+            (c.node is null or c.node = n.node)
+            and c.first_ts < (a.day + 1)::timestamptz and c.last_ts >= (a.day - 1)::timestamptz
+)
+
+select
+    a.interruption_id,
+    h.channel,
+    (select count(*) from attempt_nodes as n where n.attempt_id = a.attempt_id) as nodes,
+    count(c.node) as covered_nodes
+from asked as a
+cross join channels as h
+left join covered as c on a.interruption_id = c.interruption_id and h.channel = c.channel
+group by a.interruption_id, a.attempt_id, h.channel
+order by a.interruption_id, h.channel

@@ -1,0 +1,143 @@
+"""Explain why an interruption was judged so, or what became of one line of a log.
+
+incidentlab explain 3f9a
+incidentlab explain logs/messages-node412:18843
+incidentlab explain job-88213.out:99120 -d week10.duckdb
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import polars as pl
+
+from incidentlab import answers, options, verdicts, warehouse
+from incidentlab.answers import Connection
+from incidentlab.errors import UsageError
+from incidentlab.neutral import neutral
+from incidentlab.terminal import counted, emit
+from incidentlab.verdicts import Row, Verdict, paragraph
+
+_MOST_EVIDENCE = 12
+
+
+@click.command
+@click.argument("subject", metavar="ID|FILE:LINE")
+@options.warehouse
+def command(subject: str, warehouse_path: Path) -> None:
+    """Explain an interruption, the first one of an incident, or a line."""
+    with warehouse.open_readonly(warehouse_path) as con:
+        file, _, number = subject.rpartition(":")
+        if file and number.isdecimal():
+            lines = _line(con, file, int(number))
+        else:
+            lines = _verdict(verdicts.judge(con, _interruption(con, subject)))
+        emit("".join(f"{line}\n" for line in lines))
+
+
+def _interruption(con: Connection, identity: str) -> Row:
+    found = verdicts.find_interruption(con, identity)
+    incident = None if found else verdicts.find_incident(con, identity)
+    if incident:
+        found = next(iter(verdicts.interruptions_of(con, incident)), None)
+    if not found:
+        raise UsageError(f"{identity!r} is neither FILE:LINE nor the id of an interruption or incident")
+    return found
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    row = verdict.interruption
+    where = verdicts.place(row)
+    cause = f"{row['label'] or row['component']}{f' on {where}' if where else ''}"
+    yield from paragraph("VERDICT", f"{cause} - {(row['confidence'] or '').upper()} by rule {row['rule']}")
+    yield from paragraph("", row["why"] or "")
+    yield "BECAUSE"
+    yield from _evidence(verdict.evidence)
+    yield "RULED OUT"
+    yield from _ruled_out([other for other in verdict.hypotheses if not other["is_selected"]])
+    yield "NOT CHECKED"
+    yield from _not_checked(verdict.coverage)
+
+
+def _evidence(evidence: list[Row]) -> Iterator[str]:
+    if not evidence:
+        yield "   no line of a log speaks of it"
+    shown = verdicts.strongest(evidence, _MOST_EVIDENCE)
+    for row in shown:
+        head = " ".join(filter(None, (verdicts.delay(row["delta_s"]), verdicts.place(row), row["signature"])))
+        yield from paragraph(f"{row['seq']:>3} {row['role']}", head, indent=17)
+        yield from list(paragraph("", row["message"] or "", indent=17))[:3]
+        yield f"{'':17}{verdicts.line_of(row)}"
+    if len(evidence) > len(shown):
+        yield f"   and {counted(len(evidence) - len(shown), 'line')} more: incidentlab query interruption_evidence"
+
+
+def _ruled_out(others: list[Row]) -> Iterator[str]:
+    if not others:
+        yield "   nothing else was considered"
+    for row in others:
+        head = " ".join(filter(None, (row["component"], row["node"])))
+        yield from paragraph("", f"{head}: {row['against'] or 'weaker evidence'} (rule {row['rule']})", indent=3)
+
+
+def _not_checked(coverage: list[Row]) -> Iterator[str]:
+    blind = [row for row in coverage if row["covered_nodes"] < row["nodes"]]
+    if not blind:
+        yield "   every channel has lines from every node"
+    for row in blind:
+        missing = row["nodes"] - row["covered_nodes"]
+        yield from paragraph("", f"{row['channel']}: no line of {missing} of {row['nodes']} nodes", indent=3)
+
+
+def _line(con: Connection, file: str, number: int) -> Iterator[str]:
+    """The way of one line from its source to an interruption, as far as it went."""
+    source = _source(con, file)
+    if not 1 <= number <= (source["lines"] or 0):
+        raise UsageError(f"has {source['lines'] or 0:,} lines, so there is no line {number:,}", source["path"])
+    caught = answers.ask(con, "line_fate", of_file=source["path"], of_line=number).rows(named=True)
+    records = answers.select(con, _RECORDS.format(path=warehouse.literal(source["path"]), line=number)).rows(named=True)
+    yield f"{neutral(source['path'])}:{number}"
+    kind = f"{source['status']} as {source['format'] or 'nothing known'}"
+    yield from paragraph("source", "; ".join(filter(None, (kind, source["reason"]))))
+    for row in records:
+        step = f" step {row['step']}" if row["step"] else ""
+        yield from paragraph("record", f"job {row['job_id']}{step}, {row['state']}")
+    for row in caught:
+        yield from _fate(row)
+    if not caught and not records and source["status"] == "used":
+        yield from paragraph("line", "nothing asks for it: no signature catches it and no parser read it")
+
+
+_RECORDS = """
+    select r.job_id, r.step, r.state
+    from intake.job_records as r inner join intake.sources as s using (source_id)
+    where s.path = {path} and r.line_no = {line}
+    order by all
+"""
+
+
+def _source(con: Connection, file: str) -> Row:
+    """The source with this path, else the only one whose path ends in it."""
+    sources = answers.ask(con, "sources_overview")
+    path = pl.col("path")
+    found = sources.filter(path == file)
+    if not found.height:
+        found = sources.filter(path.str.ends_with(f"/{file.removeprefix('./')}"))
+    if found.height != 1:
+        several = f"several sources end in it: {', '.join(found['path'].head(5))}"
+        raise UsageError(several if found.height else "was not read; see: incidentlab list sources", file)
+    return found.row(0, named=True)
+
+
+def _fate(row: Row) -> Iterator[str]:
+    words = ", ".join(filter(None, (row["kind"], row["component"], row["strength"])))
+    yield from paragraph("caught by", f"{row['signature']} ({words})", indent=11)
+    yield from paragraph("", row["message"] or "", indent=11)
+    if row["duplicate_of"]:
+        yield from paragraph("", f"says the same as event {row['duplicate_of']}, which counts", indent=11)
+    if row["interruption_id"]:
+        yield from paragraph(
+            "charged to", f"{row['interruption_id']}, {row['role']}, {verdicts.delay(row['delta_s'])}", 11
+        )
+    elif row["event_id"]:
+        yield from paragraph("", f"event {row['event_id']} plays no part in an interruption", indent=11)

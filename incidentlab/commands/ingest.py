@@ -1,0 +1,29 @@
+"""Read logs into the warehouse, beside what it holds already.
+
+What was read before is not counted twice. A file that has grown replaces what was read of it.
+
+    incidentlab ingest logs/
+    incidentlab ingest /var/log/nodes/2026-03-*.gz -d spring.duckdb
+    incidentlab ingest logs/ --tz America/Chicago --year 2026
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from incidentlab import options, outputs, pipeline, summary
+from incidentlab.configuration import load_site
+from incidentlab.terminal import Talk, size
+
+
+@click.command
+@options.reading
+@options.warehouse
+@click.pass_obj
+def command(talk: Talk, /, *, paths: tuple[str, ...], warehouse_path: Path, jobs: int, **site: Any) -> None:
+    """Add `paths` to the warehouse at `warehouse_path`."""
+    outputs.claim_warehouse(warehouse_path)
+    sources = pipeline.add_to_warehouse(paths, warehouse_path, load_site(**site), jobs=jobs, talk=talk)
+    summary.say_reading(talk, sources)
+    talk.say(f"wrote     {warehouse_path} {size(warehouse_path.stat().st_size)}")

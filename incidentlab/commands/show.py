@@ -1,0 +1,94 @@
+"""Show one interruption or incident on one screen.
+
+ID is the id of an interruption or incident, or its beginning.
+
+    incidentlab show 3f9a
+    incidentlab list interruptions --limit 5
+    incidentlab query interruption_evidence --format csv
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from incidentlab import options, verdicts, warehouse
+from incidentlab.errors import UsageError
+from incidentlab.terminal import counted, emit
+from incidentlab.verdicts import Row, Verdict, paragraph
+
+_MOST_EVIDENCE = 4
+_MOST_INTERRUPTIONS = 15
+
+
+@click.command
+@click.argument("identity", metavar="ID")
+@options.warehouse
+def command(identity: str, warehouse_path: Path) -> None:
+    """Show the interruption or incident with this id."""
+    with warehouse.open_readonly(warehouse_path) as con:
+        interruption = verdicts.find_interruption(con, identity)
+        incident = None if interruption else verdicts.find_incident(con, identity)
+        if interruption:
+            lines = _interruption(verdicts.judge(con, interruption))
+        elif incident:
+            lines = _incident(incident, verdicts.interruptions_of(con, incident))
+        else:
+            raise UsageError(
+                f"no interruption or incident has the id {identity!r}; try: incidentlab list interruptions"
+            )
+        emit("".join(f"{line}\n" for line in lines))
+
+
+def _title(identity: str, row: Row) -> Iterator[str]:
+    words = (identity, (row["confidence"] or "").upper(), row["label"] or row["component"], verdicts.place(row))
+    yield from paragraph("", "  ".join(filter(None, words)), indent=1)
+
+
+def _interruption(verdict: Verdict) -> Iterator[str]:
+    row = verdict.interruption
+    yield from _title(row["interruption_id"], row)
+    yield from paragraph(
+        "", f"{row['bucket']} {row['kind']} of job {row['job_id']}, {counted(row['gpu_count'] or 0, 'GPU')}", indent=1
+    )
+    for word in ("first_fault", "detected", "next_start"):
+        if row[f"{word}_ts"]:
+            yield f"  {verdicts.instant(row[f'{word}_ts'])}  {word.replace('_', ' ')}"
+    yield from _evidence(verdict.evidence)
+    yield from paragraph("lost", _loss(row))
+    yield from paragraph("why", f"{row['why']} (rule {row['rule']})")
+    if row["incident_id"]:
+        yield from paragraph("incident", row["incident_id"])
+    yield from paragraph("next", f"incidentlab explain {row['interruption_id']}")
+
+
+def _evidence(evidence: list[Row]) -> Iterator[str]:
+    """When and where each happened, where it is written, and how it begins."""
+    shown = verdicts.strongest(evidence, _MOST_EVIDENCE)
+    for row in shown:
+        yield from paragraph(row["role"], f"{verdicts.instant(row['ts'])}  {verdicts.place(row)}", indent=14)
+        yield from list(paragraph("", row["message"] or "", indent=14))[:2]
+        yield f"{'':14}{verdicts.line_of(row)}"
+    if len(evidence) > len(shown):
+        yield f"              and {counted(len(evidence) - len(shown), 'line')} more"
+
+
+def _loss(row: Row) -> str:
+    if row["lost_gpu_h"] is None:
+        return "not known"
+    lost, lo, hi = (f"{row[name]:,.1f}" for name in ("lost_gpu_h", "lost_gpu_h_lo", "lost_gpu_h_hi"))
+    return f"{lost} GPU-h ({lo} to {hi}), grade {row['grade']}"
+
+
+def _incident(incident: Row, interruptions: list[Row]) -> Iterator[str]:
+    yield from _title(incident["incident_id"], incident)
+    first, events = verdicts.instant(incident["first_fault_ts"]), counted(incident["event_count"], "event")
+    yield from paragraph("", f"first fault {first}; {events}, {counted(len(interruptions), 'interruption')}", indent=1)
+    for row in interruptions[:_MOST_INTERRUPTIONS]:
+        yield from paragraph(
+            "", f"{verdicts.instant(row['ts'])}  {row['interruption_id']}  job {row['job_id']}", indent=3
+        )
+    if len(interruptions) > _MOST_INTERRUPTIONS:
+        yield f"  and {len(interruptions) - _MOST_INTERRUPTIONS} more"
+    lost = incident["lost_gpu_h"]
+    yield from paragraph("lost", "not known" if lost is None else f"{lost:,.1f} GPU-h in all")

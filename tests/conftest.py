@@ -1,0 +1,59 @@
+"""What all tests share: golden files, nightly tests, and a run of the command line."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import golden as golden_files
+
+from incidentlab.cli import main
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The switches of this suite."""
+    parser.addoption("--accept", action="store_true", help="write the golden files again and show what changed")
+    parser.addoption("--nightly", action="store_true", help="also run what takes long")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out nightly tests unless they are asked for."""
+    if not config.getoption("--nightly"):
+        for item in items:
+            if item.get_closest_marker("nightly"):
+                item.add_marker(pytest.mark.skip(reason="takes long; runs with --nightly"))
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(name, text)` fails if the text differs from the golden file of that name."""
+    return partial(golden_files.check, accept=request.config.getoption("--accept"))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did: its exit code and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def incidentlab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Outcome]:
+    """`incidentlab("report", "logs")` runs the command in the test's own empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str | Path) -> Outcome:
+        code = main([str(argument) for argument in arguments])
+        return Outcome(code, *capfd.readouterr())
+
+    return run

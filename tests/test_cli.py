@@ -1,0 +1,340 @@
+"""The command line keeps its promises: exit codes, data on stdout, talk on stderr, nothing of others overwritten."""
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from small_warehouse import small_warehouse
+
+from incidentlab import cli, errors
+
+Run = Callable[..., object]
+
+COMMANDS = sorted(path.stem for path in Path(cli.__file__).parent.glob("commands/[!_]*.py"))
+
+XID = "Mar  5 14:03:22 gpu-a01 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=2113, GPU has fallen off the bus.\n"
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """The small warehouse as a file."""
+    file = tmp_path / "small.duckdb"
+    con = small_warehouse()
+    con.execute("create schema intake")
+    con.execute("create table intake.sources as from sources")
+    con.execute("create table intake.job_records (source_id text, line_no int, job_id text, step text, state text)")
+    con.execute("insert into intake.job_records values ('s1', 7, '4101', null, 'FAILED')")
+    con.execute("insert into meta values ('schema_version', '1')")
+    con.execute(f"attach '{file}' as file")
+    con.execute("copy from database memory to file")
+    con.close()
+    return file
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A folder with one line of a kernel log."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "messages").write_text(XID)
+    return folder
+
+
+def test_import_is_light() -> None:
+    """`--help` waits for none of the heavy libraries, nor for the commands that need them."""
+    heavy = ("duckdb", "polars", "altair", "hyperscan", "scipy", "rich", "jinja2", "incidentlab.commands.report")
+    code = f"""
+import sys
+from incidentlab.cli import main
+assert main(["--help"]) == 0
+sys.exit(" ".join(set(sys.modules) & set({heavy})) or 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.stderr.strip() == ""
+    assert done.returncode == 0
+
+
+def test_help_is_what_it_was(incidentlab: Run, golden: Callable[[str, str], None]) -> None:
+    """The help pages are looked at before they change."""
+    pages = [incidentlab("--help"), *(incidentlab(name, "--help") for name in COMMANDS)]
+
+    assert {page.code for page in pages} == {0}
+    golden("help.txt", "\n".join(page.out for page in pages))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_ends_with_examples(incidentlab: Run, name: str) -> None:
+    """Each help page shows three calls."""
+    page = incidentlab(name, "--help").out
+
+    assert page.partition("Options:")[0].count("\n    incidentlab ") == 3
+
+
+def test_version(incidentlab: Run) -> None:
+    """The version is data."""
+    assert incidentlab("--version").out == "incidentlab, version 0.1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("nonsense",), 2, "No such command"),
+        (("report",), 2, "Missing argument"),
+        (("report", "none"), 3, "incidentlab: none: there is no such file or folder"),
+        (("report", "empty"), 3, "incidentlab: empty: there is no file in it"),
+        (("report", "empty", "--tz", "Mars/Olympus"), 2, "there is no time zone 'Mars/Olympus'"),
+        (("report", "empty", "-c", "none.toml"), 2, "incidentlab: none.toml: cannot be read"),
+        (("report", "empty", "--now", "2026-03-05T14:00"), 2, "has no zone"),
+        (("report", "empty", "-o", "none/report.html"), 2, "there is no folder none"),
+        (("report", "empty", "-o", "empty"), 2, "is a folder"),
+        (("render", "-d", "none.duckdb"), 5, "incidentlab: none.duckdb: there is no warehouse"),
+        (("simulate", "nonsense", "-o", "x"), 2, "no scenario is called 'nonsense'; there are"),
+    ],
+)
+def test_mistakes(incidentlab: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, said: str) -> None:
+    """A mistake has its exit code and one message on stderr, and leaves nothing behind."""
+    (tmp_path / "empty").mkdir()
+
+    outcome = incidentlab(*arguments)
+
+    assert (outcome.code, outcome.out) == (code, "")
+    assert said in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+@pytest.mark.parametrize("name", ["report", "ingest"])
+def test_binary_file_is_no_log(incidentlab: Run, tmp_path: Path, name: str) -> None:
+    """Where nothing can be recognised, the reason is said and no warehouse is made."""
+    (tmp_path / "photo").write_bytes(bytes(range(256)) * 50)
+
+    outcome = incidentlab(name, "photo")
+
+    assert outcome.code == errors.InputError.exit_code
+    assert "nothing recognisable to read (photo: " in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["photo"]
+
+
+def test_report(incidentlab: Run, logs: Path, tmp_path: Path) -> None:
+    """One command makes a warehouse and a report of its paths alone, says so on stderr, and leaves nothing else.
+
+    What an earlier run made is replaced, and the same logs with the same `--now` give the same bytes.
+    """
+    other = tmp_path / "other"
+    other.write_text(XID.replace("gpu-a01", "gpu-b02"))
+    reports = []
+    for path in ("other", "logs", "logs"):
+        outcome = incidentlab("report", path, "--now", "2026-03-06T00:00:00Z", "--year", "2026")
+        assert (outcome.code, outcome.out) == (0, "")
+        assert "wrote     incidentlab-report.html" in outcome.err
+        reports.append((tmp_path / "incidentlab-report.html").read_bytes())
+
+    assert reports[0] != reports[1] == reports[2]
+    assert incidentlab("sql", "select path from sources", "--format", "csv").out == "path\nlogs/messages\n"
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"logs", "other", "incidentlab.duckdb", "incidentlab-report.html"}
+    assert [path.name for path in logs.iterdir()] == ["messages"]
+
+
+def test_ingest_adds(incidentlab: Run, logs: Path, tmp_path: Path) -> None:
+    """`ingest` keeps what is there, and the same folder again adds nothing."""
+    (tmp_path / "other").write_text(XID.replace("gpu-a01", "gpu-b02"))
+    for paths in (["other"], ["logs"], ["logs", "other"]):
+        assert incidentlab("ingest", *paths).code == 0
+    events = incidentlab("sql", "select node, count(*) as n from events group by 1 order by 1", "--format", "csv")
+
+    assert logs
+    assert events.out == "node,n\ngpu-a01,1\ngpu-b02,1\n"
+
+
+def test_report_does_not_throw_a_gathered_warehouse_away(incidentlab: Run, logs: Path, warehouse: Path) -> None:
+    """A warehouse that `report` did not make is replaced only by force."""
+    outcome = incidentlab("report", logs, "-d", warehouse)
+
+    assert outcome.code == errors.UsageError.exit_code
+    assert "was filled with `ingest`" in outcome.err
+    assert incidentlab("report", logs, "-d", warehouse, "--force").code == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"my thesis", gzip.compress(b"x")])
+def test_foreign_report_is_kept(incidentlab: Run, logs: Path, tmp_path: Path, content: bytes) -> None:
+    """A file that is not our report is not overwritten, and nothing is read before that is known."""
+    (tmp_path / "thesis.html").write_bytes(content)
+    outcome = incidentlab("report", logs, "-o", "thesis.html")
+
+    assert outcome.code == errors.UsageError.exit_code
+    assert "is not a report of incidentlab; choose another -o" in outcome.err
+    assert (tmp_path / "thesis.html").read_bytes() == content
+    assert not (tmp_path / "incidentlab.duckdb").exists()
+
+
+@pytest.mark.parametrize("name", ["report", "ingest", "render", "list"])
+def test_foreign_warehouse_is_kept(incidentlab: Run, logs: Path, tmp_path: Path, name: str) -> None:
+    """A file that is not our warehouse is neither read nor overwritten."""
+    (tmp_path / "thesis.duckdb").write_text("my thesis")
+    paths = [logs] if name in {"report", "ingest"} else []
+    outcome = incidentlab(name, *paths, "-d", "thesis.duckdb")
+
+    assert outcome.code == errors.WarehouseError.exit_code
+    assert (tmp_path / "thesis.duckdb").read_text() == "my thesis"
+
+
+def test_scan_writes_nothing(incidentlab: Run, logs: Path, tmp_path: Path) -> None:
+    """A dry run shows the sources as data and leaves no file."""
+    (logs / "photo").write_bytes(bytes(range(256)) * 50)
+    outcome = incidentlab("scan", "logs", "--format", "json")
+
+    assert outcome.code == 0
+    assert [(row["path"], row["status"]) for row in json.loads(outcome.out)["rows"]] == [
+        ("logs/messages", "used"),
+        ("logs/photo", "unused"),
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+
+
+def test_verbose_names_every_file(incidentlab: Run, logs: Path) -> None:
+    """`-v` says one line a file on stderr; stdout is the same data as without it."""
+    quiet = incidentlab("scan", logs, "-q", "--format", "csv")
+    loud = incidentlab("scan", logs, "-v", "--format", "csv")
+
+    assert quiet.err == ""
+    assert f"used      {logs}/messages: " in loud.err
+    assert loud.out == quiet.out
+
+
+def test_list_names_tables_and_questions(incidentlab: Run, warehouse: Path) -> None:
+    """Without an argument `list` says what there is to ask."""
+    rows = json.loads(incidentlab("list", "-d", warehouse, "--format", "json").out)["rows"]
+
+    assert {("interruptions", "table"), ("weekly", "question")} <= {(row["name"], row["kind"]) for row in rows}
+
+
+def test_list_says_what_it_leaves_out(incidentlab: Run, warehouse: Path) -> None:
+    """A limit is announced; rows come in the order of time."""
+    outcome = incidentlab("list", "interruptions", "-d", warehouse, "--limit", "2", "--format", "json")
+
+    assert [row["ts"] for row in json.loads(outcome.out)["rows"]] == ["2026-03-03T06:00:00Z", "2026-03-04T12:00:00Z"]
+    assert outcome.err == "showing 2 of 11; --limit 0 shows all\n"
+
+
+def test_list_filters(incidentlab: Run, warehouse: Path) -> None:
+    """A condition is SQL."""
+    outcome = incidentlab("list", "sources", "-d", warehouse, "--where", "status <> 'used'", "--format", "csv")
+
+    assert [line.split(",")[1] for line in outcome.out.splitlines()[1:]] == ["logs/photo.jpg", "logs/old.gz"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("list", "nonsense"), "there is no table 'nonsense'; there are: "),
+        (("query", "nonsense"), "no question is called 'nonsense'; there are: "),
+        (("query", "weekly", "--param", "x"), "--param 'x' is not KEY=VALUE"),
+        (("query", "weekly", "--param", "x=1"), "weekly has no parameter x"),
+        (("sql", "selec 1"), "Parser Error"),
+        (("sql", "drop table runs"), "read-only mode"),
+        (("sql", "from read_csv('/etc/hostname')"), "disabled"),
+        (("sql", "set enable_external_access = true"), "locked"),
+        (("sql", ""), "the statement selects nothing"),
+        (("show", "nonsense"), "no interruption or incident has the id 'nonsense'"),
+        (("show", "i1x"), "no interruption"),
+        (("explain", "nonsense"), "is neither FILE:LINE nor the id"),
+        (("explain", "nonsense:1"), "nonsense: was not read"),
+        (("explain", "logs/sacct.txt:41"), "has 40 lines, so there is no line 41"),
+    ],
+)
+def test_wrong_questions(incidentlab: Run, warehouse: Path, arguments: tuple[str, ...], said: str) -> None:
+    """A question that cannot be answered is a usage error that says what can be."""
+    outcome = incidentlab(*arguments, "-d", warehouse)
+
+    assert (outcome.code, outcome.out) == (errors.UsageError.exit_code, "")
+    assert said in outcome.err
+
+
+def test_query_takes_parameters(incidentlab: Run, warehouse: Path) -> None:
+    """A parameter reaches the question."""
+    outcome = incidentlab("query", "line_fate", "-d", warehouse, "--param", "of_line=120", "--format", "json")
+
+    assert [row["event_id"] for row in json.loads(outcome.out)["rows"]] == ["e1"]
+
+
+def test_sql_shows_every_type(incidentlab: Run, warehouse: Path) -> None:
+    """Types that a frame cannot hold come as text."""
+    outcome = incidentlab("sql", "select interval 1 day as a, 1::hugeint as b", "-d", warehouse, "--format", "jsonl")
+
+    assert json.loads(outcome.out) == {"a": "1 day", "b": 1}
+
+
+def test_show_fits_one_screen(incidentlab: Run, warehouse: Path, golden: Callable[[str, str], None]) -> None:
+    """An interruption stands on 80 columns and 24 lines, found by the beginning of its id."""
+    screens = [incidentlab("show", identity, "-d", warehouse).out for identity in ("i2", "i8", "n1")]
+
+    lines = [line for screen in screens for line in screen.splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert max(screen.count("\n") for screen in screens) <= 24
+    golden("show.txt", "\n".join(screens))
+
+
+def test_ambiguous_beginning(incidentlab: Run, warehouse: Path) -> None:
+    """The beginning of several ids names none of them."""
+    assert "'i' is the beginning of several: " in incidentlab("show", "i", "-d", warehouse).err
+
+
+def test_explain(incidentlab: Run, warehouse: Path, golden: Callable[[str, str], None]) -> None:
+    """A verdict says what speaks for it, what was ruled out and what could not be checked; a line says its fate."""
+    subjects = ("i2", "n1", "logs/messages-gpu-a01:120", "messages-gpu-a01:121", "logs/sacct.txt:7")
+    pages = [incidentlab("explain", subject, "-d", warehouse).out for subject in subjects]
+
+    assert max(len(line) for page in pages for line in page.splitlines()) <= 80
+    golden("explain.txt", "\n".join(pages))
+
+
+def test_bug_has_its_exit_code(incidentlab: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of ours is one line and exit code 70; the traceback is for those who ask."""
+
+    @click.command("broken")
+    def broken() -> None:
+        raise ZeroDivisionError("oops\x1b[31m")
+
+    monkeypatch.setattr(cli._Commands, "get_command", lambda _self, _ctx, name: cli._Command.of(name, "Break.", broken))
+
+    short, long = incidentlab("broken"), incidentlab("broken", "-vv")
+
+    assert short.code == long.code == cli.INTERNAL_ERROR
+    assert short.err == "incidentlab: internal error: ZeroDivisionError: oops\\x1b[31m (-vv shows the traceback)\n"
+    assert "Traceback" in long.err
+    assert "\x1b" not in long.err
+
+
+def test_interrupted(incidentlab: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends with 130 and leaves nothing half-made."""
+
+    def interrupt(*_args: object, **_kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("incidentlab.shards.ingest", interrupt)
+
+    assert incidentlab("report", "logs").code == cli.INTERRUPTED
+    assert logs.parent == tmp_path
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+
+
+def test_closed_pipe_is_silent(warehouse: Path) -> None:
+    """A reader that has seen enough gets no complaint."""
+    command = f"{sys.executable} -m incidentlab sql 'from range(1000000)' -d {warehouse} --format csv | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "range\n", "")
+
+
+def test_environment_stands_in_for_options(incidentlab: Run, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """INCIDENTLAB_WAREHOUSE is the warehouse, unless an option names another."""
+    monkeypatch.setenv("INCIDENTLAB_WAREHOUSE", str(warehouse))
+
+    assert incidentlab("query", "weekly").code == 0
+    assert incidentlab("query", "weekly", "-d", "none.duckdb").code == errors.WarehouseError.exit_code

@@ -1,0 +1,109 @@
+"""What a site says reaches the warehouse, and what cannot be used makes none."""
+
+import gzip
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from incidentlab import pipeline
+from incidentlab.errors import InputError
+from incidentlab.signatures import load_signatures
+
+Run = Callable[..., object]
+
+JOB = """
+2026-03-05T14:03:22Z trainer ready
+2026-03-05T14:03:24Z tick 7 took 1.5 s
+2026-03-05T14:03:26Z checkpoint of tick 8 is safe
+"""
+
+SITE = r"""
+[cluster]
+name = "alpha"
+timezone = "Europe/Paris"
+[planned]
+windows = ["windows.csv"]
+[progress]
+step = 'tick (?P<step>\d+) took'
+checkpoint_done = 'checkpoint of tick (?P<step>\d+) is safe'
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with a log of a trainer that nobody else has, and the site's file about it."""
+    (tmp_path / "job.out").write_text(JOB)
+    (tmp_path / "incidentlab.toml").write_text(SITE)
+    (tmp_path / "windows.csv").write_text("scope,from,to,reason\nn[1-2],2026-03-05T08:00,2026-03-05T09:00,firmware\n")
+    return tmp_path
+
+
+def rows(run: Run, statement: str) -> list[dict]:
+    """What a statement selects from the default warehouse."""
+    return json.loads(run("sql", statement, "--format", "json").out)["rows"]
+
+
+def test_what_the_site_says(incidentlab: Run, site: Path) -> None:
+    """Lines that only the site knows become marks, a window covers each host of its list, `meta` names who made it."""
+    assert incidentlab("ingest", site / "job.out").code == 0
+
+    assert rows(incidentlab, "select kind, step from intake.progress order by line_no") == [
+        {"kind": "step", "step": 7},
+        {"kind": "checkpoint_done", "step": 8},
+    ]
+    assert rows(incidentlab, "select scope, start_ts from maintenance_windows order by scope") == [
+        {"scope": "n1", "start_ts": "2026-03-05T07:00:00Z"},
+        {"scope": "n2", "start_ts": "2026-03-05T07:00:00Z"},
+    ]
+    meta = {row["key"]: row["value"] for row in rows(incidentlab, "from meta")}
+    assert {key: meta[key] for key in ("command", "version", "cluster")} == {
+        "command": "ingest",
+        "version": "0.1.0",
+        "cluster": "alpha",
+    }
+
+
+def test_site_pattern_wins_over_the_shipped_ones() -> None:
+    """A site's pattern refines whatever is shipped for the same mark, so that a line has one winner."""
+    shipped = [signature for signature in load_signatures() if signature.mark == "step"]
+    own = pipeline._progress_signature("step", "x", shipped)
+
+    assert set(own.refines) == {signature.name for signature in shipped if signature.kind == "progress"}
+
+
+def test_archive_of_photos_is_no_log(incidentlab: Run, tmp_path: Path) -> None:
+    """An archive is as good as its members: one of binary files ends with exit code 3."""
+    (tmp_path / "photo").write_bytes(bytes(range(256)) * 50)
+    with tarfile.open(tmp_path / "photos.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "photo", "photo")
+
+    outcome = incidentlab("report", "photos.tar.gz")
+
+    assert outcome.code == InputError.exit_code
+    assert not (tmp_path / "incidentlab.duckdb").exists()
+
+
+def test_cut_gzip_is_used(incidentlab: Run, tmp_path: Path) -> None:
+    """What comes before the cut of a compressed file is read, and the cut is said."""
+    line = "Mar  5 14:03:22 gpu-a01 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=2113, GPU has fallen off the bus.\n"
+    chatter = "".join(f"Mar  5 14:04:00 gpu-a01 sshd[{number}]: hello {number * number}\n" for number in range(9999))
+    whole = gzip.compress(f"{line}{chatter}".encode())
+    (tmp_path / "messages.gz").write_bytes(whole[: len(whole) // 2])
+
+    assert incidentlab("ingest", "messages.gz").code == 0
+    [source] = rows(incidentlab, "select status, reason, matched_lines from sources")
+    assert (source["status"], source["matched_lines"]) == ("used", 1)
+    assert source["reason"]
+
+
+def test_hostile_name_is_neutral(incidentlab: Run, tmp_path: Path) -> None:
+    """A file name with escapes does not reach the terminal as it is."""
+    (tmp_path / "\x1b[31mred").write_text("Mar  5 14:03:22 gpu-a01 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=1\n")
+    outcome = incidentlab("scan", ".", "-v")
+
+    assert outcome.code == 0
+    assert "\x1b" not in outcome.out + outcome.err
+    assert "\\x1b[31mred" in outcome.out

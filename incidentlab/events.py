@@ -22,7 +22,6 @@ from incidentlab.signatures import Signature, winner
 MESSAGE_CHARS = 2_000
 """How much of a text is kept."""
 
-_CONTROLLERS = {"slurmctld", "slurmdbd", "slurmrestd"}
 _INT32, _INT64 = 2**31 - 1, 2**63 - 1
 _MILLI = 1e-3
 
@@ -98,14 +97,13 @@ def _progress(signature: Signature, groups: dict[str, str], common: dict[str, An
 
 
 def _events(signature: Signature, groups: dict[str, str], common: dict[str, Any], prefix: Prefix) -> Iterator[Row]:
-    """One row a node: those that the text names, else the one that wrote it, unless it is a controller."""
-    reporter = node_name(prefix.host)
-    about = None if prefix.tag in _CONTROLLERS else reporter
-    named = hosts.expand(groups.pop("node", "")) or (about,)
+    """One row a node that the text names; where it names none, the derivation says which is meant."""
+    named = hosts.expand(groups.pop("node", "")) or (None,)
+    listed = {"nodes": hosts.expand(groups.pop("nodes"))} if "nodes" in groups else {}
     index = _integer(groups.pop("gpu_index", None), _INT32)
     values = {
         **common,
-        "reporter": reporter,
+        "reporter": node_name(prefix.host),
         "gpu_index": prefix.gpu_index if index is None else index,
         "pci_bdf": pci_bdf(groups.pop("pci", "")),
         "gpu_uuid": groups.pop("uuid", None),
@@ -113,7 +111,7 @@ def _events(signature: Signature, groups: dict[str, str], common: dict[str, Any]
         "code": groups.pop("code", signature.code),
         "repeat_count": _integer(groups.pop("repeat", None), _INT64),
         "message": prefix.text[:MESSAGE_CHARS],
-        "fields": _json({**prefix.fields, **groups}),
+        "fields": _json({**prefix.fields, **groups, **listed}),
     }
     for node in named:
         yield Row("events", {**values, "node": node})

@@ -106,7 +106,7 @@ EVENTS = Table.of(
     """
     + _STAMP
     + """
-    node             VARCHAR    short, lower-case host that the record is about (not always the one that wrote it)
+    node             VARCHAR    short, lower-case host that the text names
     reporter         VARCHAR    short, lower-case host that wrote the line
     gpu_index        INTEGER    index of the GPU on its node, if named
     pci_bdf          VARCHAR    PCI address as dddd:bb:dd, lower case

@@ -23,7 +23,7 @@ def rows(line, signatures=ALL, channel=None, following=()):
 
 
 def test_a_kernel_line_becomes_an_event_of_its_host():
-    """Node, device, code, text, both clocks and the remaining groups find their columns."""
+    """Reporter, device, code, text, both clocks and the remaining groups find their columns."""
     (row,) = rows("Mar  5 14:03:22 GPU0412.cluster kernel: [412.000001] NVRM: Xid (PCI:0000:1B:00): 31, pid=45, MMU")
     assert row.table == "events"
     assert row.values == {
@@ -36,7 +36,7 @@ def test_a_kernel_line_becomes_an_event_of_its_host():
         "has_year": False,
         "uptime_s": 412.000001,
         "ts_uncertainty_s": 1.0,
-        "node": "gpu0412",
+        "node": None,
         "reporter": "gpu0412",
         "gpu_index": None,
         "pci_bdf": "0000:1b:00",
@@ -79,13 +79,20 @@ def test_a_host_list_makes_one_event_a_node():
     assert {row.values["reporter"] for row in made} == {"ctl01"}
 
 
-def test_a_controller_is_not_what_its_lines_are_about():
-    """A controller's line that names no node has none."""
-    lifecycle = signature("x", "Running job", channels=("slurm",))
+def test_only_what_the_text_names_is_the_node():
+    """Who wrote a line is its reporter; whether it is the place as well is not for one line to say."""
+    lifecycle = signature("x", "Running job(?: on (?P<node>\\S+))?", channels=("slurm",))
     (row,) = rows("Mar  5 14:03:22 ctl01 slurmctld[12]: Running job", (lifecycle,))
     assert (row.values["node"], row.values["reporter"]) == (None, "ctl01")
-    (row,) = rows("Mar  5 14:03:22 gpu7 slurmd[12]: Running job", (lifecycle,))
-    assert row.values["node"] == "gpu7"
+    (row,) = rows("Mar  5 14:03:22 ctl01 slurmctld[12]: Running job on gpu7", (lifecycle,))
+    assert (row.values["node"], row.values["reporter"]) == ("gpu7", "ctl01")
+
+
+def test_an_allocation_list_is_expanded_in_its_field():
+    """A host list that is not the place of the event becomes a list, not an event a host."""
+    started = signature("x", "Allocate NodeList=(?P<nodes>\\S+)", channels=("slurm",))
+    (row,) = rows("Mar  5 14:03:22 ctl01 slurmctld[12]: Allocate NodeList=gpu[07-09]", (started,))
+    assert json.loads(row.values["fields"])["nodes"] == ["gpu07", "gpu08", "gpu09"]
 
 
 def test_rank_and_stamp_of_the_prefix_are_columns():

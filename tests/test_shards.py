@@ -293,7 +293,7 @@ def test_joined_files_keep_each_lines_own_header(tmp_path):
     """`tail` and `head` put banners between files; each line still speaks for itself."""
     text = f"==> /logs/worker-0.log <==\ngpu1:1:2 [0] NCCL INFO transport/net.cc:1 -> 6\n\n==> messages <==\n{KERNEL}"
     found = ingested(tmp_path, written(tmp_path, text))
-    assert [(e["channel"], e["node"]) for e in found["events"]] == [("job", "gpu1"), ("kernel", "gpu0412")]
+    assert [(e["channel"], e["reporter"]) for e in found["events"]] == [("job", "gpu1"), ("kernel", "gpu0412")]
 
 
 def test_fields_are_json(tmp_path):

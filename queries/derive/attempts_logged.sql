@@ -18,7 +18,9 @@ starts as (
     select
         job_id,
         min(ts) as start_ts,
-        list_sort(list_distinct(list(node) filter (where node is not null))) as nodes,
+        list_sort(list_distinct(flatten(list(
+            coalesce(from_json(fields -> 'nodes', '["VARCHAR"]'), [node])
+        ) filter (where (fields -> 'nodes') is not null or node is not null)))) as nodes,
         lead(min(ts)) over (partition by job_id order by min(ts)) as next_start_ts
     from marks
     where mark = 'job_started'

@@ -67,7 +67,7 @@ facts as (
         a.collective_timeouts > 0
         or (
             a.last_progress_ts is not null
-            and epoch(a.end_ts) - epoch(a.last_progress_ts) > greatest(600, 10 * coalesce(a.step_gap_s, 0))
+            and epoch(a.end_ts) - epoch(a.last_progress_ts) > greatest(600, 3 * coalesce(a.step_gap_s, 0))
         ) as is_hung
     from ended as a
     left join signs as s using (attempt_id)

@@ -38,7 +38,10 @@ with known as (
         coalesce(
             e.node,
             case
-                when e.channel in ('kernel', 'daemon', 'bmc') or (s.kind = 'fault' and s.scope in ('gpu', 'rank', 'node'))
+                when
+                    e.channel in ('kernel', 'daemon', 'bmc')
+                    or (e.channel = 'slurm' and h.is_compute)
+                    or (s.kind = 'fault' and s.scope in ('gpu', 'rank', 'node'))
                     then t.host
             end
         ) as node,
@@ -63,6 +66,7 @@ with known as (
     inner join event_stamps as t using (event_id)
     inner join signatures as s on e.signature = s.name
     left join source_jobs as j using (source_id)
+    left join known_nodes as h on t.host = h.node
     left join xid_catalog as x on s.component = 'catalog' and s.scope = 'gpu' and x.code = try_cast(e.code as integer)
     left join sxid_catalog as w
         on s.component = 'catalog' and s.scope <> 'gpu' and w.code = try_cast(e.code as integer)

@@ -34,7 +34,9 @@ spoken as (
                     and not exists (
                         select 1
                         from candidates as o
-                        where o.attempt_id = c.attempt_id and o.is_in_place and o.tier < c.tier
+                        where
+                            o.attempt_id = c.attempt_id and o.is_in_place and o.component not like 'software.%'
+                            and (o.tier <= c.tier or o.strength = 'direct')
                     )
                     then 'direct'
                 else c.strength

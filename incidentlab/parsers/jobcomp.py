@@ -22,6 +22,9 @@ _PAIR = re.compile(r" (?P<key>[A-Z]\w+)=(?P<value>\S*)")
 _TAIL = re.compile(r" ReservationName=| Tres=| Account=| SubmitTime=| DerivedExitCode=")
 _RECOGNISED = re.compile(rb"(?m)^JobId=\d+ UserId=\S* GroupId=\S* Name=.* JobState=[A-Z_]+ ")
 
+# what the plugin writes where slurmdbd does not name the cluster
+_NO_CLUSTER = (None, "", "unknown", "(null)")
+
 
 def _recognise(head: bytes) -> bool:
     return bool(_RECOGNISED.match(head))
@@ -48,7 +51,7 @@ def _values(cells: dict[str, str]) -> dict[str, Any]:
     end_ts, _ = slurm_values.instant(cells["EndTime"])
     limit = slurm_values.integer(cells["TimeLimit"])
     return {
-        "cluster": more.get("Cluster") or None,
+        "cluster": None if more.get("Cluster") in _NO_CLUSTER else more["Cluster"],
         "job_id": _job_id(cells["JobId"], more),
         "name": cells["Name"] or None,
         "user_name": cells["UserId"] or None,

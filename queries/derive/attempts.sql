@@ -1,7 +1,7 @@
 -- table: one row per allocation that started: one try of a run
 -- column attempt_id varchar: content hash of job and start
 -- column run_id varchar: chain of tries it belongs to
--- column cluster varchar: cluster, if known
+-- column cluster varchar: cluster; '' if none is named
 -- column job_id varchar: scheduler's job id; null if only its output is known
 -- column restart_count bigint: earlier tries under the same job id
 -- column attempt_no bigint: place in the run, from 1
@@ -40,7 +40,7 @@ accounted as (
 
 logged as (
     select
-        l.attempt_id, null as cluster, l.job_id, null as name, null as user_name, null as partition, l.state, l.exit_code,
+        l.attempt_id, l.cluster, l.job_id, null as name, null as user_name, null as partition, l.state, l.exit_code,
         null as exit_signal, null as submit_ts, l.start_ts, l.end_ts, epoch(l.end_ts) - epoch(l.start_ts) as elapsed_s,
         null as time_limit_s, len(l.nodes)::integer as node_count, (len(l.nodes) * g.per_node)::integer as gpu_count,
         null as reason, null as work_dir, l.has_ended, 'controller log' as basis
@@ -50,7 +50,7 @@ logged as (
 
 printed as (
     select
-        p.attempt_id, null as cluster, p.job_id, null as name, null as user_name, null as partition,
+        p.attempt_id, '' as cluster, p.job_id, null as name, null as user_name, null as partition,
         case when p.has_failed then 'FAILED' else 'UNKNOWN' end as state, null as exit_code, null as exit_signal,
         null as submit_ts, p.start_ts, p.end_ts, epoch(p.end_ts) - epoch(p.start_ts) as elapsed_s, null as time_limit_s,
         nullif(len(p.nodes), 0)::integer as node_count, (nullif(len(p.nodes), 0) * g.per_node)::integer as gpu_count,

@@ -2,36 +2,71 @@
 -- column attempt_id varchar: content hash of job and start
 -- column record_id varchar: the accounting record it is taken from
 -- column job_id varchar: job id as printed
--- column cluster varchar: cluster, if any dump names it
+-- column cluster varchar: cluster; '' if none is named
 -- column start_ts timestamptz: started
 -- column end_ts timestamptz: ended; null while running
 -- column submit_ts timestamptz: submitted
 -- column state varchar: last known state
 -- column has_ended boolean: the run is over
 -- column nodes varchar[]: allocated nodes
-with ranked as (
+with seen as (
     select
         a.*,
-        max(a.cluster) over same_run as any_cluster,
-        row_number() over (same_run order by a.is_final desc, a.last_seen_ts desc, len(r.nodes) desc nulls last, a.record_id)
-            as place,
-        r.nodes
+        r.nodes,
+        -- a start read in the wrong zone is off by whole quarters of an hour; what is left of it stays
+        epoch(a.start_ts)::bigint % 900 as quarter_s,
+        case
+            when a.is_final
+                then coalesce(case when a.elapsed_s >= 0 then a.elapsed_s end, case when a.end_ts >= a.start_ts then epoch(a.end_ts)::bigint - epoch(a.start_ts)::bigint end)
+        end as length_s
     from attempts_read as a
     inner join intake.job_records as r using (record_id)
-    window same_run as (partition by a.job_id, a.start_ts)
+),
+
+-- a run that some dump saw at its end is known by its length as well
+ended as (
+    select distinct cluster, job_id, quarter_s from seen where length_s is not null
+),
+
+keyed as (
+    select s.*
+    from seen as s
+    left join ended as e using (cluster, job_id, quarter_s)
+    where s.length_s is not null or e.job_id is null
+),
+
+voted as (
+    select *, count(distinct source_id) over (partition by cluster, job_id, quarter_s, length_s, start_ts) as votes
+    from keyed
+),
+
+ranked as (
+    select
+        *,
+        first_value(start_ts) over agreed as agreed_start_ts,
+        first_value(end_ts) over agreed as agreed_end_ts,
+        row_number() over (
+            partition by cluster, job_id, quarter_s, length_s
+            order by is_final desc, last_seen_ts desc, len(nodes) desc nulls last, record_id
+        ) as place
+    from voted
+    window agreed as (
+        partition by cluster, job_id, quarter_s, length_s
+        order by is_zoned desc, votes desc, is_final desc, last_seen_ts desc, record_id
+    )
 )
 
 select
-    sha256(job_id || '|' || epoch_us(start_ts))[:12] as attempt_id,
+    sha256(cluster || '|' || job_id || '|' || epoch_us(agreed_start_ts))[:12] as attempt_id,
     record_id,
     job_id,
-    any_cluster as cluster,
-    start_ts,
-    end_ts,
+    cluster,
+    agreed_start_ts as start_ts,
+    case when is_final then agreed_end_ts else end_ts end as end_ts,
     submit_ts,
     state,
     is_final as has_ended,
     nodes
 from ranked
 where place = 1
-order by job_id, start_ts
+order by cluster, job_id, start_ts

@@ -49,7 +49,8 @@ framed as (
         ) as by_file_date
     from last_stamp as l
     inner join used as u using (source_id)
-    cross join year_frame as f
+    inner join source_clusters as k using (source_id)
+    left join year_frame as f using (cluster)
     cross join (select unnest(range(1990, 2100)) as year) as y
     group by l.source_id
 ),
@@ -71,7 +72,8 @@ select
         else s.basis
     end as basis
 from used as u
-cross join site_zone as s
+inner join source_clusters as k using (source_id)
+inner join site_zone as s using (cluster)
 cross join configured as c
 left join ruled as r using (source_id)
 left join own as o using (source_id)

@@ -84,7 +84,13 @@ judged as (
             when preempt_id is not null then ['policy', 'preempt', 'the scheduler preempted it']
             when state in ('TIMEOUT', 'DEADLINE') and is_hung then ['unplanned', 'hang', 'it stood still until its time limit']
             when state in ('TIMEOUT', 'DEADLINE') then ['policy', 'time_limit', 'state ' || state]
-            when is_in_window and fault_events = 0 then ['planned', 'maintenance', 'inside an announced window']
+            when
+                is_in_window and fault_events = 0
+                and (
+                    state in ('REQUEUED', 'NODE_FAIL') or (state = 'FAILED' and reservation_id is null)
+                    or (state = 'CANCELLED' and coalesce(is_by_operator, true))
+                )
+                then ['planned', 'maintenance', 'inside an announced window']
             when reboot_id is not null then ['planned', 'maintenance', 'reboot requested before the end']
             when
                 drain_id is not null and collective_timeouts = 0

@@ -4,16 +4,21 @@
 -- column basis varchar: output (the run's own output), job (the line names the job), node (a node of the run), shared (infrastructure)
 -- column delta_s double: seconds from the run's end to the event; negative before it
 with live as (
-    select * from events where duplicate_of is null
+    select e.*, k.cluster
+    from events as e
+    inner join source_clusters as k using (source_id)
+    where e.duplicate_of is null
 ),
 
 windows as (
     select
         attempt_id,
+        cluster,
         job_id,
         start_ts,
         coalesce(end_ts, timestamptz 'infinity') as end_ts,
-        lead(start_ts, 1, timestamptz 'infinity') over (partition by run_id order by start_ts) as next_start_ts
+        lead(start_ts, 1, timestamptz 'infinity') over (partition by run_id order by start_ts) as next_start_ts,
+        count(*) over (partition by cluster, job_id) as tries
     from attempts
     where start_ts is not null
 ),
@@ -31,12 +36,12 @@ named as (
         case when e.channel = 'job' then 'output' else 'job' end as basis,
         e.ts
     from live as e
-    inner join windows as w using (job_id)
+    inner join windows as w using (cluster, job_id)
     where
         w.job_id is not null
         and (
             (e.ts >= w.start_ts - to_seconds(2) and e.ts < w.next_start_ts - to_seconds(2))
-            or (e.ts is null and w.next_start_ts = timestamptz 'infinity')
+            or (e.ts is null and w.tries = 1)
         )
 ),
 
@@ -46,7 +51,7 @@ on_node as (
     inner join attempt_nodes as n using (node)
     inner join windows as w using (attempt_id)
     where
-        e.job_id is null and w.job_id is not null
+        e.job_id is null and w.job_id is not null and e.cluster in (w.cluster, '')
         -- what comes after the next try began is no longer this one's
         and e.ts between w.start_ts - to_seconds(2) and least(w.end_ts + to_minutes(15), w.next_start_ts)
 ),
@@ -71,7 +76,7 @@ shared as (
     from live as e
     inner join windows as w on e.ts between w.start_ts and w.end_ts + to_minutes(10)
     where
-        e.scope = 'shared' and e.job_id is null and e.kind = 'fault' and w.job_id is not null
+        e.scope = 'shared' and e.cluster = w.cluster and e.job_id is null and e.kind = 'fault' and w.job_id is not null
         and (e.node is null or e.node not in (select node from attempt_nodes))
 ),
 

@@ -8,7 +8,8 @@ with claimed as (
     select j.source_id
     from source_jobs as j
     where
-        j.job_id in (select job_id from attempts_accounted) or j.job_id in (select job_id from attempts_logged)
+        (j.cluster, j.job_id) in (select (cluster, job_id) from attempts_accounted)
+        or (j.cluster, j.job_id) in (select (cluster, job_id) from attempts_logged)
 ),
 
 spans as (

@@ -14,12 +14,14 @@ with placed as (
     select
         p.*,
         coalesce(p.job_id, j.job_id) as any_job_id,
+        k.cluster,
         g.attempt_id as group_attempt_id,
         instant_of(
             case when p.has_year then p.local_ts else with_year(p.local_ts, c.year) end, p.utc_offset_s, c.timezone, c.shift_s
         ) as ts
     from intake.progress as p
     inner join clocks as c using (source_id)
+    inner join source_clusters as k using (source_id)
     left join source_jobs as j using (source_id)
     left join output_groups as g using (source_id)
 ),
@@ -29,8 +31,8 @@ matched as (
     select p.*, a.attempt_id
     from placed as p
     asof left join (
-        select job_id, start_ts, attempt_id from attempts where job_id is not null and start_ts is not null
-    ) as a on p.any_job_id = a.job_id and p.ts + to_seconds(60) >= a.start_ts
+        select cluster, job_id, start_ts, attempt_id from attempts where job_id is not null and start_ts is not null
+    ) as a on p.cluster = a.cluster and p.any_job_id = a.job_id and p.ts + to_seconds(60) >= a.start_ts
 )
 
 select

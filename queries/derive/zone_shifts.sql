@@ -5,13 +5,14 @@
 with starts as (
     select distinct
         r.source_id,
-        r.job_id,
+        k.cluster || '|' || r.job_id as job_id,
         r.elapsed_s,
         r.state,
         r.start_ts,
         r.utc_offset_s is not null as is_zoned,
         epoch(r.start_ts) - coalesce(r.utc_offset_s, 0) as start_s
     from intake.job_records as r
+    inner join source_clusters as k using (source_id)
     where r.step is null and r.start_ts is not null and r.end_ts is not null and r.elapsed_s > 0
 ),
 

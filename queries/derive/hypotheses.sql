@@ -81,6 +81,23 @@ watchdog as (
     group by b.attempt_id
 ),
 
+-- a rank that ends by an exit code or signal of its own, while nobody waits for anybody, left no other word
+left_alone as (
+    select
+        b.attempt_id,
+        arg_min(e.event_id, (e.ts, e.event_id)) as event_id,
+        min(e.ts) as ts,
+        'a rank ended with ' || arg_min(e.fields ->> 'exit_code', (e.ts, e.event_id)) || ' and printed no reason' as rule
+    from broken as b
+    inner join event_attempts as m using (attempt_id)
+    inner join events as e using (event_id)
+    where
+        e.mark = 'root_cause_rank' and b.collective_timeouts = 0
+        -- 1 is what an exception gives, -9 and -15 come from outside
+        and try_cast(e.fields ->> 'exit_code' as integer) not in (0, 1, -9, -15)
+    group by b.attempt_id
+),
+
 fallbacks as (
     select
         b.attempt_id, 'unknown.node_unresponsive' as component, 'the controller lost the node and no log says why' as rule,
@@ -97,6 +114,10 @@ fallbacks as (
         b.attempt_id, 'unknown.collective_timeout', 'nothing but collective time-outs', w.event_id, null, w.ts, 50
     from broken as b
     inner join watchdog as w using (attempt_id)
+    union all
+    select b.attempt_id, 'software.user_code', r.rule, r.event_id, null, r.ts, 44
+    from broken as b
+    inner join left_alone as r using (attempt_id)
     union all
     select
         b.attempt_id, 'software.user_code', 'the scheduler says out of memory; no line says more', null, null, null, 45

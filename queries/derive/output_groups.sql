@@ -21,7 +21,8 @@ spans as (
         min(e.ts) as first_event_ts,
         max(e.ts) as last_event_ts,
         instant_of(s.last_local_ts, s.utc_offset_s, c.timezone, c.shift_s) as written_last_ts,
-        s.has_year
+        s.has_year,
+        s.format
     from intake.sources as s
     inner join clocks as c using (source_id)
     left join source_jobs as j using (source_id)
@@ -37,8 +38,15 @@ dated as (
         source_id,
         job_id,
         folder,
-        coalesce(least(case when has_year then written_first_ts end, first_event_ts), first_event_ts) as first_ts,
-        coalesce(greatest(case when has_year then written_last_ts end, last_event_ts), last_event_ts) as last_ts
+        -- an error file beside a log is no run of its own, and its clock need not be the log's
+        case
+            when format <> 'torchelastic-error'
+                then coalesce(least(case when has_year then written_first_ts end, first_event_ts), first_event_ts)
+        end as first_ts,
+        case
+            when format <> 'torchelastic-error'
+                then coalesce(greatest(case when has_year then written_last_ts end, last_event_ts), last_event_ts)
+        end as last_ts
     from spans
 ),
 

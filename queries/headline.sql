@@ -6,7 +6,7 @@
 -- column runs bigint: runs that had an attempt
 -- column attempts bigint: attempts that started
 -- column nodes bigint: nodes that were ever allocated; NULL if unknown
--- column gpu_count bigint: GPUs of these nodes
+-- column gpu_count bigint: most GPUs in use at the same time; NULL if unknown
 -- column interruptions bigint: attempts that ended before their run was done; NULL without any attempt
 -- column unplanned bigint: of these, nobody wanted
 -- column planned bigint: of these, maintenance or an operator's doing
@@ -55,12 +55,24 @@ ran as (
 ),
 
 fleet as (
-    select nullif(count(*), 0) as nodes, sum(gpu_count)::bigint as gpu_count, sum(gpu_days)::double as gpu_days
+    select nullif(count(*), 0) as nodes, sum(gpu_days)::double as gpu_days
     from (
-        select node, max(gpu_count) as gpu_count, sum(allocated_gpu_h::decimal(30, 6)) / 24 as gpu_days
+        select node, sum(allocated_gpu_h::decimal(30, 6)) / 24 as gpu_days
         from exposure_daily
         group by node
     ) as exposed
+),
+
+-- an attempt that begins in the second in which another ends takes its GPUs over
+changes as (
+    select start_ts as ts, gpu_count as change from attempts
+    union all
+    select end_ts, -gpu_count from attempts where end_ts is not null
+),
+
+peak as (
+    select max(in_use)::bigint as gpu_count
+    from (select sum(change) over (order by ts, change rows unbounded preceding) as in_use from changes where ts is not null)
 ),
 
 counted as (
@@ -148,7 +160,7 @@ select
     sources_unused,
     sources_failed,
     unparsed_lines
-from spans, ran, fleet, lost, inputs
+from spans, ran, fleet, peak, lost, inputs
 left join counted on true
 left join top on true
 order by from_ts

@@ -35,7 +35,7 @@ class Score:
 
 def score(con: duckdb.DuckDBPyConnection, truth: Path) -> Score:
     """The warehouse's interruptions against the rows of `truth.csv`."""
-    rows = list(csv.DictReader(truth.open(encoding="utf-8")))
+    rows = list(csv.DictReader(truth.read_text(encoding="utf-8").splitlines()))
     names = ("job_id", "ts", "bucket", "component", "confidence", "node", "first_fault_ts", "rule")
     ours = [
         dict(zip(names, row, strict=True))
@@ -52,7 +52,7 @@ def score(con: duckdb.DuckDBPyConnection, truth: Path) -> Score:
 
 def instant(text: str) -> datetime:
     """A UTC instant of a truth file."""
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC)
+    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def _judge(result: Score, row: dict[str, str], ours: list[dict[str, object]]) -> None:
@@ -93,5 +93,6 @@ def _judge_cause(result: Score, row: dict[str, str], match: dict[str, object]) -
 
 
 def same_part(ours: str, truth: str) -> bool:
-    """The same component; the two halves of software and of dependencies are one row of the published table."""
-    return ours == truth or (ours.split(".")[0] == truth.split(".")[0] and truth.split(".")[0] in ("software", "dependency"))
+    """The same component; the halves of software and of dependencies are one row of the published table each."""
+    kind = truth.partition(".")[0]
+    return ours == truth or (kind in ("software", "dependency") and ours.partition(".")[0] == kind)

@@ -411,3 +411,30 @@ def test_the_order_of_rows_changes_nothing():
     ask = "select * from hypotheses order by all"
 
     assert world(*rows).execute(ask).fetchall() == world(*reversed(rows)).execute(ask).fetchall()
+
+
+def test_a_dump_without_earlier_attempts_is_completed_from_the_log():
+    """The controller's log tells of the attempts that the accounting dump left out."""
+    signatures = [
+        *SIGNATURES,
+        signature("started", "", channels=["slurm"], kind="lifecycle", tier=0, strength="none", mark="job_started"),
+        signature("failed", "", channels=["slurm"], kind="lifecycle", tier=0, strength="none", mark="job_failed"),
+    ]
+    first = START - timedelta(hours=11)
+    nodes = '{"nodes": ["n1", "n2"]}'
+    con = derived(
+        job_records=[job("acct", 1, "7", "COMPLETED", start_ts=START, end_ts=END)],
+        events=[
+            event("ctl", 1, "started", first, channel="slurm", job_id="7", fields=nodes),
+            event("ctl", 2, "failed", first + timedelta(hours=2), channel="slurm", job_id="7"),
+            event("ctl", 3, "started", START + timedelta(seconds=1), channel="slurm", job_id="7", fields=nodes),
+        ],
+        knowledge={"signatures": signatures, "components": load_components()},
+    )
+
+    assert [("FAILED", "controller log"), ("COMPLETED", "accounting")] == con.execute(
+        "select state, basis from attempts order by start_ts"
+    ).fetchall()
+    assert [("n1",), ("n2",)] == con.execute("""
+        select node from attempt_nodes inner join attempts using (attempt_id) where basis = 'controller log' order by node
+    """).fetchall()

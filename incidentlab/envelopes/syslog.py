@@ -28,7 +28,12 @@ _UNIX = re.compile(rf"(?P<stamp>\d{{9,10}}\.\d{{6}}) {HOST_TAG}")
 # [412345.678901] gpu0412 kernel: NVRM: ...   and short-delta's  [412345.678901 <    0.000012>] gpu0412 ...
 _MONOTONIC = re.compile(rf"\[ *(?P<uptime>\d+\.\d{{6}})(?: <[ +\d.]+>)?\] (?=\S+ \S+: ){HOST_TAG}")
 
-_UTC_NAMES = {"UTC", "GMT", "Z"}
+# Abbreviations that mean one offset everywhere; CST, IST or BST do not, and are left to the site's zone.
+_ZONE_NAMES = {
+    "UTC": "Z", "GMT": "Z", "Z": "Z", "WET": "Z", "WEST": "+01:00", "CET": "+01:00", "CEST": "+02:00", "EET": "+02:00",
+    "EEST": "+03:00", "MSK": "+03:00", "JST": "+09:00", "KST": "+09:00", "EST": "-05:00", "EDT": "-04:00",
+    "CDT": "-05:00", "MST": "-07:00", "MDT": "-06:00", "PST": "-08:00", "PDT": "-07:00",
+}  # fmt: skip
 
 
 def _rfc3164(line: str) -> Prefix | None:
@@ -49,8 +54,7 @@ def _full(line: str) -> Prefix | None:
     if not (found := _FULL.match(line)):
         return None
     zone = found["zone"]
-    known = "Z" if zone in _UTC_NAMES else zone if zone[0] in "+-" else ""
-    stamp = stamps.from_iso(found["stamp"] + known)
+    stamp = stamps.from_iso(found["stamp"] + (zone if zone[0] in "+-" else _ZONE_NAMES.get(zone, "")))
     return from_program(stamp, found, line[found.end() :]) if stamp else None
 
 
@@ -125,6 +129,10 @@ ENVELOPES = (
         samples=(
             (
                 f"Thu 2026-03-05 14:03:22 CET gpu0412 kernel: {_FELL}",
+                _expected(_FELL, "kernel", _AT, utc_offset_s=3600),
+            ),
+            (
+                f"Thu 2026-03-05 14:03:22 CST gpu0412 kernel: {_FELL}",
                 _expected(_FELL, "kernel", _AT, utc_offset_s=None),
             ),
             (

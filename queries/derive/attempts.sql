@@ -51,20 +51,30 @@ logged as (
 printed as (
     select
         p.attempt_id, '' as cluster, p.job_id, null as name, null as user_name, null as partition,
-        case when p.has_failed then 'FAILED' else 'UNKNOWN' end as state, null as exit_code, null as exit_signal,
+        p.state, null as exit_code, null as exit_signal,
         null as submit_ts, p.start_ts, p.end_ts, epoch(p.end_ts) - epoch(p.start_ts) as elapsed_s, null as time_limit_s,
         nullif(len(p.nodes), 0)::integer as node_count, (nullif(len(p.nodes), 0) * g.per_node)::integer as gpu_count,
-        null as reason, null as work_dir, p.has_failed as has_ended, 'job output' as basis
+        null as reason, null as work_dir, p.state <> 'UNKNOWN' as has_ended, 'job output' as basis
     from attempts_printed as p
     cross join gpus as g
 ),
 
+-- what one dump of a job leaves out, another one of its tries may say
 tries as (
-    from accounted
-    union all by name
-    from logged
-    union all by name
-    from printed
+    select
+        * replace (
+            coalesce(name, max(name) over of_job) as name,
+            coalesce(user_name, max(user_name) over of_job) as user_name,
+            coalesce(work_dir, max(work_dir) over of_job) as work_dir
+        )
+    from (
+        from accounted
+        union all by name
+        from logged
+        union all by name
+        from printed
+    )
+    window of_job as (partition by cluster, job_id)
 ),
 
 -- one run: the same job requeued, or the same work submitted again within two days after it broke off

@@ -69,4 +69,6 @@ select
     nodes
 from ranked
 where place = 1
+-- a suspended run is longer by its stamps than by its run time: a dump without the run time tells of the same run
+qualify row_number() over (partition by cluster, job_id, agreed_start_ts order by is_final desc, votes desc, record_id) = 1
 order by cluster, job_id, start_ts

@@ -82,7 +82,7 @@ where
                 -- a log read in the wrong zone is off by whole quarters of an hour
                 or (
                     abs(epoch(s.start_ts) - epoch(a.start_ts)) < 14 * 3600
-                    and (epoch(s.start_ts) - epoch(a.start_ts) + 902) % 900 <= 4
+                    and (abs(epoch(s.start_ts) - epoch(a.start_ts)) + 2) % 900 <= 4
                 )
             )
     )

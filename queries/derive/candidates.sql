@@ -141,7 +141,13 @@ weighed as (
         *,
         coalesce(onset_ts <= first_symptom_ts + to_seconds(coalesce(ts_uncertainty_s, 0) + 2), true) as is_before_symptom,
         epoch(last_progress_ts) - epoch(ts) as went_on_s,
-        epoch(ts) - epoch(end_ts) as late_s
+        epoch(ts) - epoch(end_ts) as late_s,
+        -- people explain afterwards; a dying host may speak late, but infrastructure for all is at fault only if it broke before
+        case
+            when mark = 'node_reason' then 'infinity'::double
+            when basis = 'shared' then 2 + coalesce(ts_uncertainty_s, 0)
+            else 90
+        end as grace_s
     from gathered
 )
 
@@ -158,12 +164,12 @@ select
     ts,
     basis,
     is_before_symptom,
-    coalesce(went_on_s <= greatest(120, 5 * coalesce(step_gap_s, 0)), true) and coalesce(late_s <= 90 or mark = 'node_reason', true) as is_in_place,
+    coalesce(went_on_s <= greatest(120, 5 * coalesce(step_gap_s, 0)), true) and coalesce(late_s <= grace_s, true) as is_in_place,
     rule,
     case
         when went_on_s > greatest(120, 5 * coalesce(step_gap_s, 0))
             then 'training went on for ' || round(went_on_s / 60, 1) || ' min after it'
-        when late_s > 90 and mark is distinct from 'node_reason' then 'it came ' || round(late_s)::bigint || ' s after the end'
+        when late_s > grace_s then 'it came ' || round(late_s)::bigint || ' s after the end'
         when not is_before_symptom then 'it came after the first symptom'
     end as against
 from weighed

@@ -61,13 +61,14 @@ configured as (
 
 select
     u.source_id,
-    coalesce(r.timezone, o.timezone, s.timezone) as timezone,
+    coalesce(r.timezone, o.timezone, z.zone, s.timezone) as timezone,
     coalesce(a.shift_s, 0) as shift_s,
     coalesce(c.year, f.in_frame, f.by_file_date)::integer as year,
     u.has_year is false and c.year is null and f.in_frame is null as is_year_assumed,
     case
         when r.timezone is not null then r.basis
         when o.timezone is not null then 'written in the lines'
+        when z.zone is not null then z.basis
         when coalesce(a.shift_s, 0) <> 0 then s.basis || '; shifted to agree with jobs in other sources'
         else s.basis
     end as basis
@@ -77,6 +78,7 @@ inner join site_zone as s using (cluster)
 cross join configured as c
 left join ruled as r using (source_id)
 left join own as o using (source_id)
+left join output_zones as z using (source_id)
 left join framed as f using (source_id)
 left join zone_shifts as a using (source_id)
 order by u.source_id

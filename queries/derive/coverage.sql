@@ -9,7 +9,11 @@ select
     n.node,
     s.channel,
     instant_of(
-        case when s.has_year then s.first_local_ts else with_year(s.first_local_ts, c.year) end,
+        case
+            when s.has_year then s.first_local_ts
+            -- both stand in one placeholder year: a first stamp months after the last one is of the year before
+            else with_year(s.first_local_ts, c.year - (s.first_local_ts > s.last_local_ts + to_days(180))::integer)
+        end,
         s.utc_offset_s, c.timezone, c.shift_s
     ) as first_ts,
     instant_of(

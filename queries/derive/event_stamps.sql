@@ -15,10 +15,13 @@ with placed as (
         end as local_ts,
         e.utc_offset_s,
         c.timezone,
-        c.shift_s
+        c.shift_s,
+        e.earliest_later_ts < e.local_ts - to_minutes(20) as goes_back
     from (
         select
             *,
+            min(local_ts) over (partition by source_id order by line_no, event_id rows between 1 following and unbounded following)
+                as earliest_later_ts,
             -- the year turns where a stamp without a year jumps back by more than half of it
             count(*) filter (where not has_year and month(local_ts) < previous_month - 6)
                 over (partition by source_id order by line_no, event_id rows unbounded preceding) as turns
@@ -30,6 +33,8 @@ with placed as (
         )
     ) as e
     inner join clocks as c using (source_id)
+    inner join source_clusters as k using (source_id)
+    inner join site_zone as z using (cluster)
     left join source_nodes as n using (source_id)
     window by_source as (partition by e.source_id)
 ),
@@ -40,7 +45,12 @@ resolved as (
         host,
         uptime_s,
         message,
-        instant_of(local_ts, utc_offset_s, timezone, shift_s) as ts
+        -- an hour that comes twice: before the clock goes back it is the first one
+        case
+            when goes_back and utc_offset_s is null and timezone[1] not in ('+', '-')
+                then least(instant_of(local_ts, null, timezone, shift_s), instant_of(local_ts - to_hours(1), null, timezone, shift_s) + to_hours(1))
+            else instant_of(local_ts, utc_offset_s, timezone, shift_s)
+        end as ts
     from placed
 ),
 

@@ -50,11 +50,14 @@ dated as (
     from spans
 ),
 
--- a launcher's output and the per-rank files below its folder are one tree
+-- a launcher's output and the per-rank files below its folder are one tree; a note without a date gathers nothing below it
 trees as (
     select d.*, min(o.folder) as root
     from dated as d
-    inner join dated as o on starts_with(d.folder, o.folder) and o.job_id is not distinct from d.job_id
+    inner join dated as o
+        on
+            starts_with(d.folder, o.folder) and o.job_id is not distinct from d.job_id
+            and (o.first_ts is not null or o.folder = d.folder)
     group by all
 ),
 

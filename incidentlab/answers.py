@@ -1,7 +1,9 @@
 """Questions (`queries/*.sql`) and their answers as polars frames."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
+from itertools import count
 from typing import Any
 
 import duckdb
@@ -16,6 +18,9 @@ Connection = duckdb.DuckDBPyConnection
 Query = sqlfiles.SqlFile
 """One question: its contract (title, parameters, columns) and its statement."""
 
+_CHOSEN = re.compile(r"from table (\w+)$")
+"""How a parameter's sentence says that the column of its name, in that table, holds the values to choose from."""
+
 _UNFRAMED = re.compile(r"INTERVAL|UNION|BIGNUM|BIT|TIME WITH TIME ZONE|VARIANT")
 
 
@@ -29,12 +34,16 @@ def ask(con: duckdb.DuckDBPyConnection, name: str, **params: Any) -> pl.DataFram
     """The answer to question `name`, with the columns that its file declares.
 
     A parameter that is not given has the default of its file. Raises `UsageError` for a name or parameter that does
-    not exist or a value that its type refuses, `WarehouseError` for a warehouse that lacks what the question reads.
+    not exist, a value that its type refuses or that is not among those that it is chosen from, and `WarehouseError`
+    for a warehouse that lacks what the question reads.
     """
     query = _find(name)
     _refuse_unknown(query, params)
     values = {param.name: params.get(param.name, _default(con, param)) for param in query.params}
     try:
+        for param in query.params:
+            if param.name in params:
+                _refuse_strange(con, param, params[param.name])
         return pl.DataFrame(con.sql(query.body, params=values))
     except duckdb.ConversionException as error:
         raise UsageError(f"a parameter of {name} has the wrong type: {_first_line(error)}", query.path.name) from error
@@ -45,20 +54,39 @@ def ask(con: duckdb.DuckDBPyConnection, name: str, **params: Any) -> pl.DataFram
 def select(con: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
     """What a statement of the user selects; columns of types that a frame cannot hold come as text.
 
-    Raises `UsageError` with DuckDB's own words for a statement that fails, and for one that selects nothing.
+    A name that stands above several columns is numbered: a, a_2. Raises `UsageError` with DuckDB's own words for a
+    statement that fails, and for one that selects nothing or is several.
     """
     try:
+        if (statements := len(con.extract_statements(text))) > 1:
+            raise UsageError(f"one statement at a time; these are {statements}")
         relation = con.sql(text)
         if relation is None:
             raise UsageError("the statement selects nothing")
-        return pl.DataFrame(relation.select(*map(_framed, relation.columns, relation.types)))
+        columns = zip(_told_apart(relation.columns), relation.types, strict=True)
+        framed = [_framed(place, name, kind) for place, (name, kind) in enumerate(columns, 1)]
+        return pl.DataFrame(relation.project(", ".join(framed)))
     except (duckdb.Error, pl.exceptions.PolarsError) as error:
         raise UsageError(str(error).strip()) from error
 
 
-def _framed(name: str, kind: Any) -> duckdb.Expression:
-    column = duckdb.ColumnExpression(name)
-    return column.cast("VARCHAR").alias(name) if _UNFRAMED.search(str(kind)) else column
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """The names, each once; numbers are given to repeats, whatever their case, and skip what is a name itself."""
+    taken = {name.lower() for name in names}
+    given: dict[str, str] = {}
+    for name in names:
+        numbered = (f"{name}_{number}" for number in count(2))
+        fresh = next(new for new in numbered if new.lower() not in taken) if name.lower() in given else name
+        given[fresh.lower()] = fresh
+        taken.add(fresh.lower())
+    return list(given.values())
+
+
+def _framed(place: int, name: str, kind: Any) -> str:
+    """The column at `place`, under a name that no other has, as a frame can hold it."""
+    cast = "::varchar" if _UNFRAMED.search(str(kind)) else ""
+    quoted = name.replace('"', '""')
+    return f'#{place}{cast} as "{quoted}"'
 
 
 def _find(name: str) -> Query:
@@ -73,6 +101,16 @@ def _refuse_unknown(query: Query, params: dict[str, Any]) -> None:
     unknown = sorted(set(params).difference(known))
     if unknown:
         raise UsageError(f"{query.name} has no parameter {', '.join(unknown)}; it has: {', '.join(known) or 'none'}")
+
+
+def _refuse_strange(con: duckdb.DuckDBPyConnection, param: sqlfiles.Param, value: Any) -> None:
+    """Raise `UsageError` for a value that a parameter cannot have whose sentence ends in `from table NAME`."""
+    if chosen := _CHOSEN.search(param.doc):
+        known = [
+            row[0] for row in con.execute(f"select distinct {param.name} from {chosen[1]} order by all").fetchall()
+        ]
+        if value not in known:
+            raise UsageError(f"there is no {param.name} {value!r}; there are: {', '.join(known)}")
 
 
 def _default(con: duckdb.DuckDBPyConnection, param: sqlfiles.Param) -> Any:

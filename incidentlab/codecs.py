@@ -32,6 +32,15 @@ BOMB_BYTES = 256 << 20
 BOMB_RATIO = 1000
 """No log shrinks to less than this part of its size; storms of one line reach a few hundred."""
 
+MAX_MEMORY = 256 << 20
+"""What an xz file may ask for; `xz -9` asks for 65 MB. Zstandard's own limit is 128 MB."""
+
+_FED_BYTES = 64 << 10
+"""How much a decoder gets at a time: at the end of each member it copies what it did not need."""
+
+_MADE_BYTES = 256 << 10
+"""How much a decoder gives at a time: what it has not given yet when it finds damage is lost."""
+
 
 class _Decoder(Protocol):
     """What the four libraries have in common."""
@@ -57,7 +66,7 @@ class Codec:
 _CODECS = (
     Codec("gzip", rb"\x1f\x8b\x08", lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)),
     Codec("zstd", rb"\x28\xb5\x2f\xfd", zstd.ZstdDecompressor),
-    Codec("xz", rb"\xfd7zXZ\x00", lzma.LZMADecompressor),
+    Codec("xz", rb"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, MAX_MEMORY)),
     Codec("bzip2", rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)", bz2.BZ2Decompressor),
 )
 _IGZIP_ERROR: Any = igzip_lib.error  # a class, whatever its stub says
@@ -66,10 +75,24 @@ _FAULTS: tuple[type[Exception], ...] = (EOFError, OSError, ValueError, lzma.LZMA
 
 
 @dataclass(slots=True)
+class Budget:
+    """How many bytes of a file were taken from the disk, and how many all layers and members made of them."""
+
+    taken: int = 0
+    made: int = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the file has grown as no log does."""
+        return self.made > max(BOMB_BYTES, BOMB_RATIO * self.taken)
+
+
+@dataclass(slots=True)
 class Stream:
     """Decompressed blocks of one file or member; `cut` says why they end early, once they have been read."""
 
     blocks: Iterator[bytes]
+    budget: Budget
     codecs: tuple[str, ...] = ()
     cut: str | None = None
     _rest: bytes = field(default=b"", repr=False)
@@ -94,17 +117,43 @@ class Stream:
         return joined[:size]
 
 
-def open_stream(file: IO[bytes]) -> Stream:
-    """The decompressed bytes of an open file; reading them raises no error of the content, only of the disk."""
-    stream = Stream(_raw_blocks(file))
+def open_stream(file: IO[bytes], archive: Stream | None = None) -> Stream:
+    """The decompressed bytes of an open file; reading them raises no error of the content, only of the disk.
+
+    A `file` that is a member of an `archive` shares its budget, and may raise EOFError where the archive ends early.
+    """
+    stream = Stream(iter(()), archive.budget if archive else Budget())
+    stream.blocks = _joined(_raw_blocks(file, stream, is_member=archive is not None))
     while len(stream.codecs) < MAX_NESTING and (codec := _recognise(stream.peek(_MAGIC_BYTES))):
         stream = _decoded(stream, codec)
     return stream
 
 
-def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
-    while block := file.read(BLOCK_BYTES):
-        yield block
+def _raw_blocks(file: IO[bytes], stream: Stream, *, is_member: bool) -> Iterator[bytes]:
+    try:
+        while block := file.read(BLOCK_BYTES):
+            stream.budget.taken += 0 if is_member else len(block)
+            yield block
+    except EOFError as error:
+        stream.cut = str(error)
+
+
+def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """The same bytes in blocks of at least BLOCK_BYTES, but for the last; what precedes an error is delivered."""
+    held: list[bytes] = []
+    size = 0
+    try:
+        for part in parts:
+            held.append(part)
+            size += len(part)
+            if size >= BLOCK_BYTES:
+                yield b"".join(held)
+                held, size = [], 0
+    except _FAULTS:
+        yield b"".join(held)
+        raise
+    if held:
+        yield b"".join(held)
 
 
 def _recognise(head: bytes) -> Codec | None:
@@ -112,46 +161,46 @@ def _recognise(head: bytes) -> Codec | None:
 
 
 def _decoded(inner: Stream, codec: Codec) -> Stream:
-    outer = Stream(iter(()), (*inner.codecs, codec.name))
+    outer = Stream(iter(()), inner.budget, (*inner.codecs, codec.name))
     outer.blocks = _guarded(inner, codec, outer)
     return outer
 
 
 def _guarded(inner: Stream, codec: Codec, outer: Stream) -> Iterator[bytes]:
     """The decoded blocks; damage, a cut and a bomb end them and leave their reason in `outer.cut`."""
-    sizes = [0, 0]
+    made = 0
     try:
-        for block in _members(_counted(inner.blocks, sizes), codec):
-            sizes[1] += len(block)
+        for block in _joined(_members(inner.blocks, codec)):
+            made += len(block)
+            outer.budget.made += len(block)
             yield block
-            if sizes[1] > max(BOMB_BYTES, BOMB_RATIO * sizes[0]):
-                outer.cut = f"cut at {sizes[1]} bytes: more than {BOMB_RATIO} times its {codec.name} size"
+            if outer.budget.is_spent:
+                outer.cut = f"cut at {made} bytes: {codec.name} data of more than {BOMB_RATIO} times the file's size"
                 return
     except _FAULTS as error:
-        outer.cut = f"{codec.name} data is cut or damaged after {sizes[1]} bytes: {error}"
+        outer.cut = f"{codec.name} data is cut or damaged after {made} bytes: {error}"
     outer.cut = outer.cut or inner.cut
-
-
-def _counted(blocks: Iterator[bytes], sizes: list[int]) -> Iterator[bytes]:
-    for block in blocks:
-        sizes[0] += len(block)
-        yield block
 
 
 def _members(blocks: Iterator[bytes], codec: Codec) -> Iterator[bytes]:
     """The content of all members that follow each other; zeros behind a member are padding."""
     decoder: Any = codec.decoder()
     started = False
-    for raw in blocks:
-        data = raw
+    for fed in _slices(blocks):
+        data = fed
         while data or not (decoder.eof or decoder.needs_input):
             if not started and not (data := data.lstrip(b"\0")):
                 break
             started = True
-            if block := decoder.decompress(data, BLOCK_BYTES):
+            if block := decoder.decompress(data, _MADE_BYTES):
                 yield block
             data = b""
             if decoder.eof:
                 data, decoder, started = decoder.unused_data, codec.decoder(), False
     if started:
         raise EOFError("the end of the data is missing")
+
+
+def _slices(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    for block in blocks:
+        yield from (block[start : start + _FED_BYTES] for start in range(0, len(block), _FED_BYTES))

@@ -1,4 +1,4 @@
-"""What a site says about itself in `incidentlab.toml`: its zone, hosts, runs, planned work and own signatures.
+"""What a site says about itself in `incidentlab.toml`: its zone, runs, planned work and own signatures.
 
 An option or its environment variable beats the file, the file beats what is inferred from the logs. Paths in the file
 are relative to its folder. Every mistake is one line that names the file and the key.
@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -53,17 +53,10 @@ class Time(_Strict, frozen=True):
     zones: tuple[Zone, ...] = ()
 
 
-class Hosts(_Strict, frozen=True):
-    """`[hosts]`: how names in logs become names of nodes; `rewrite` holds pairs of a pattern and its replacement."""
-
-    strip_domain: bool = True
-    rewrite: tuple[tuple[str, str], ...] = ()
-
-
 class Runs(_Strict, frozen=True):
     """`[runs]`: which attempts are one run: those that agree in `group_by` with gaps of at most `max_gap` ("48h")."""
 
-    group_by: tuple[str, ...] = ()
+    group_by: tuple[Literal["name", "user_name", "partition", "work_dir", "node_count"], ...] = ()
     max_gap: str = "48h"
 
 
@@ -95,7 +88,6 @@ class Settings(_Strict, frozen=True):
 
     cluster: Cluster = Cluster()
     time: Time = Time()
-    hosts: Hosts = Hosts()
     runs: Runs = Runs()
     planned: Planned = Planned()
     signatures: Signatures = Signatures()
@@ -161,7 +153,6 @@ def _faults(site: Site) -> Iterator[tuple[str, str]]:
         ("progress.step", settings.progress.step),
         ("progress.checkpoint_done", settings.progress.checkpoint_done),
     ]
-    patterns += [(f"hosts.rewrite[{place}]", pattern) for place, (pattern, _) in enumerate(settings.hosts.rewrite)]
     for key, pattern in patterns:
         yield from ((key, fault) for fault in _pattern_faults(pattern))
     if duration_s(settings.runs.max_gap) is None:

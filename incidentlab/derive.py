@@ -4,7 +4,7 @@ Each file is one SELECT; Python makes the table of its name, checks that its col
 the questions of `queries/` as views (or table macros, if they have parameters) beside the tables.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def build(target: Path, shards: Path | None, rows: Mapping[str, Iterable[Mapping
 
     `rows` are the rows of the knowledge tables by table name; `meta` gets the schema version added.
     """
-    with warehouse.publishing(target) as con:
+    with warehouse.publishing(target, shards) as con:
         warehouse.load_intake(con, shards)
         load_knowledge(con, rows)
         derive(con)
@@ -43,34 +43,41 @@ def load_knowledge(con: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[M
 
 
 def poisson_limits(most: int) -> list[dict[str, Any]]:
-    """Exact 95 % limits of a Poisson mean for 0..most events: half of chi-squared quantiles (Garwood 1936)."""
-    from scipy.stats import chi2  # noqa: PLC0415 - a second to import; only the build needs it
+    """Exact 95 % limits of a Poisson mean for 0..most events: quantiles of gamma distributions (Garwood 1936)."""
+    from scipy.special import gammaincinv  # noqa: PLC0415 - slow to import; only the build needs it
 
     events = range(most + 1)
-    lo = [0.0, *(chi2.ppf(0.025, [2 * n for n in events[1:]]) / 2)]
-    hi = chi2.ppf(0.975, [2 * n + 2 for n in events]) / 2
+    lo = [0.0, *gammaincinv(events[1:], 0.025)]
+    hi = gammaincinv([n + 1 for n in events], 0.975)
     return [{"events": n, "lo": float(lo[n]), "hi": float(hi[n])} for n in events]
 
 
 def derive(con: duckdb.DuckDBPyConnection) -> None:
     """Make macros, derived tables and stored questions in the open warehouse."""
-    for macro in sqlfiles.read_folder(assets.folder("queries") / "macros").values():
-        con.execute(f"create macro {macro.name}({_parameters(macro)}) as ({macro.body})")
-    files = sqlfiles.read_folder(assets.folder("queries") / "derive")
-    for name in in_order(files):
-        make_table(con, files[name])
+    make_macros(con)
+    tables = sqlfiles.read_folder(assets.folder("queries") / "derive")
+    for name in in_order(tables, sqlfiles.reads):
+        make_table(con, tables[name])
     for question in sqlfiles.read_folder(assets.folder("queries")).values():
         store(con, question)
 
 
-def in_order(files: Mapping[str, SqlFile]) -> Sequence[str]:
-    """The names of the derived tables, each after those it reads; a circle is a `DefinitionError`."""
-    graph = {name: sqlfiles.reads(file.body, set(files) - {name}) for name, file in files.items()}
+def make_macros(con: duckdb.DuckDBPyConnection) -> None:
+    """Store the macros of `queries/macros/`, each after those that it calls."""
+    macros = sqlfiles.read_folder(assets.folder("queries") / "macros")
+    for name in in_order(macros, sqlfiles.calls):
+        con.execute(f"create macro {name}({_parameters(macros[name])}) as ({macros[name].body})")
+        con.execute(f"comment on macro {name} is {warehouse.literal(macros[name].purpose)}")
+
+
+def in_order(files: Mapping[str, SqlFile], needs: Callable[[str, set[str]], set[str]]) -> Sequence[str]:
+    """The names of the files, each after those that it needs; a circle is a `DefinitionError`."""
+    graph = {name: needs(file.body, set(files) - {name}) for name, file in files.items()}
     sorter = TopologicalSorter(graph)
     try:
         sorter.prepare()
     except CycleError as error:
-        raise DefinitionError(f"derived tables read each other in a circle: {' -> '.join(error.args[1])}") from error
+        raise DefinitionError(f"SQL files need each other in a circle: {' -> '.join(error.args[1])}") from error
     order: list[str] = []
     while sorter.is_active():
         ready = sorted(sorter.get_ready())
@@ -99,11 +106,17 @@ def store(con: duckdb.DuckDBPyConnection, question: SqlFile) -> None:
     body = question.body
     if not question.params:
         con.execute(f"create view main.{question.name} as {body}")
-        con.execute(f"comment on view main.{question.name} is {warehouse.literal(question.purpose)}")
+        texts = [f"comment on view main.{question.name} is {warehouse.literal(question.purpose)}"]
+        texts += [
+            f"comment on column main.{question.name}.{warehouse.quoted(column.name)} is {warehouse.literal(column.doc)}"
+            for column in question.columns
+        ]
+        con.execute("; ".join(texts))
         return
     for param in question.params:
         body = body.replace(f"${param.name}", param.name)
     con.execute(f"create macro main.{question.name}({_parameters(question, defaults=True)}) as table {body}")
+    con.execute(f"comment on macro table main.{question.name} is {warehouse.literal(question.purpose)}")
 
 
 def _parameters(file: SqlFile, *, defaults: bool = False) -> str:

@@ -4,6 +4,7 @@ Nothing is opened here but archives, by `members`, whose files are streamed with
 """
 
 import glob
+import math
 import os
 import stat
 import tarfile
@@ -14,12 +15,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from incidentlab.codecs import Stream, open_stream
+from incidentlab.codecs import BOMB_BYTES, BOMB_RATIO, Stream, open_stream
 from incidentlab.errors import InputError
 
 MAX_MEMBERS = 100_000
 """How many files of one archive are read."""
 
+MAX_HEADER_BYTES = 1 << 20
+"""Longer names and attributes are no archiver's: they would be read into memory."""
+
+_BLOCK_BYTES = 512
+"""What `st_blocks` counts."""
+
+_ATTRIBUTES = {
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+}
 _MAGIC_WORD = 257
 """Where a tar header holds `ustar`."""
 
@@ -35,9 +49,12 @@ class Input:
     member: str | None = None
 
     @property
-    def modified_ts(self) -> datetime:
-        """When it was written last, in UTC, without a zone as the shards keep it."""
-        return datetime.fromtimestamp(self.modified_ns // 1_000_000_000, UTC).replace(tzinfo=None)
+    def modified_ts(self) -> datetime | None:
+        """When it was written last, in UTC, without a zone as the shards keep it; None if no calendar has it."""
+        try:
+            return datetime.fromtimestamp(self.modified_ns // 1_000_000_000, UTC).replace(tzinfo=None)
+        except (ValueError, OverflowError, OSError):
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +83,22 @@ def _expanded(given: str) -> list[Path]:
     """The paths that one argument stands for; a file whose name looks like a glob is that file."""
     if os.path.lexists(given):
         return [Path(given)]
-    matches = sorted(glob.glob(given, recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
-    if not matches:
+    matches = _crossed(Path(given)) if "**" in Path(given).parts else map(Path, glob.glob(given))  # noqa: PTH207
+    if not (found := sorted(matches)):
         raise InputError("there is no such file or folder", given)
-    return [Path(match) for match in matches]
+    return found
+
+
+def _crossed(pattern: Path) -> Iterator[Path]:
+    """What a pattern with two stars stands for; unlike `glob.glob`, links to folders are not followed for ever."""
+    inner = pattern.relative_to(pattern.anchor)
+    hidden = [part for part in inner.parts if part.startswith(".")]
+    try:
+        for match in Path(pattern.anchor).glob(str(inner)):
+            if all(not part.startswith(".") or part in hidden for part in match.parts):
+                yield match
+    except ValueError as error:
+        raise InputError(f"is no pattern: {error}", str(pattern)) from error
 
 
 def _walk(path: Path) -> Iterator[Input | Refused]:
@@ -77,7 +106,7 @@ def _walk(path: Path) -> Iterator[Input | Refused]:
     waiting = [path]
     while waiting:
         current = waiting.pop()
-        if not current.is_dir():
+        if not os.path.isdir(current):  # noqa: PTH112 - Path.is_dir raises where the way to it is shut
             yield _file(current)
             continue
         try:
@@ -95,7 +124,7 @@ def _walk(path: Path) -> Iterator[Input | Refused]:
 def _not_entered(entry: Path) -> str | None:
     if entry.name.startswith("."):
         return "hidden"
-    return "link to a folder" if entry.is_symlink() and entry.is_dir() else None
+    return "link to a folder" if os.path.islink(entry) and os.path.isdir(entry) else None  # noqa: PTH112, PTH114
 
 
 def _file(path: Path) -> Input | Refused:
@@ -107,6 +136,8 @@ def _file(path: Path) -> Input | Refused:
         return Refused(_shown(path), "not a regular file")
     if not os.access(path, os.R_OK):
         return Refused(_shown(path), "cannot be read: Permission denied")
+    if status.st_size > max(BOMB_BYTES, BOMB_RATIO * status.st_blocks * _BLOCK_BYTES):
+        return Refused(_shown(path), "almost nothing but holes, which no log is")
     return Input(_shown(path), path, status.st_size, status.st_mtime_ns)
 
 
@@ -123,11 +154,12 @@ def is_archive(head: bytes) -> bool:
 def members(source: Input, stream: Stream) -> Iterator[tuple[Input, Stream] | Refused]:
     """The files of a tar archive in their order, each with its bytes, to be read before the next is asked for.
 
-    Links, devices and hidden files are refused; nothing is written and no link is followed. A damaged archive raises
-    `tarfile.TarError`.
+    Links, devices and hidden files are refused; nothing is written and no link is followed. What stands behind a
+    damaged place or behind another archive is found again. An archive that is damaged or cut raises
+    `tarfile.TarError` when all that is left of it has been given.
     """
     tape = _Tape(stream)
-    with tarfile.open(fileobj=cast("Any", tape), mode="r|") as archive:
+    with tarfile.open(fileobj=cast("Any", tape), mode="r|", tarinfo=tape.header, ignore_zeros=True) as archive:
         times = Counter[str]()
         for number, info in enumerate(archive):
             times[info.name] += 1
@@ -138,28 +170,80 @@ def members(source: Input, stream: Stream) -> Iterator[tuple[Input, Stream] | Re
                 return
             if info.isdir():
                 continue
-            file = archive.extractfile(info) if info.isreg() else None
-            if file is None:
-                yield Refused(path, "a link or device in an archive")
-            elif any(part.startswith(".") and part not in {".", ".."} for part in info.name.split("/")):
-                yield Refused(path, "hidden")
+            if reason := _not_read(info):
+                yield Refused(path, reason)
             else:
-                found = Input(path, source.file, info.size, int(info.mtime) * 1_000_000_000, info.name)
-                yield found, open_stream(file)
-    if tape.last.strip(b"\0"):
-        raise tarfile.ReadError("the end of the archive is missing")
+                found = Input(path, source.file, info.size, _nanoseconds(info.mtime), info.name)
+                file: Any = archive.extractfile(info) if info.issparse() else _Member(archive.fileobj, info.size)
+                yield found, open_stream(file, stream)
+    tape.check()
+
+
+def _not_read(info: tarfile.TarInfo) -> str | None:
+    if not info.isreg():
+        return "a link or device in an archive"
+    if any(part.startswith(".") and part not in {".", ".."} for part in info.name.split("/")):
+        return "hidden"
+    return "almost nothing but holes, which no log is" if info.issparse() and info.size > BOMB_BYTES else None
+
+
+def _nanoseconds(seconds: float) -> int:
+    """A member's time, which its header may give as any number, or as none."""
+    return int(seconds) * 1_000_000_000 if math.isfinite(seconds) else 0
 
 
 class _Tape:
-    """A stream that remembers its last bytes: an archive that ends between two members looks whole to `tarfile`."""
+    """A stream that takes note of what `tarfile` passes over: blocks that are no header, and an end that is missing."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self.last = b""
+        self._last = b""
+        self._strays = strays = Counter[str]()
+
+        class Header(tarfile.TarInfo):
+            """The header of a member."""
+
+            @classmethod
+            def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "Header":
+                if any(buf) and not is_archive(bytes(buf)):  # quicker than the checksum, for long damage
+                    strays["blocks"] += 1
+                    raise tarfile.InvalidHeaderError("no header")  # type: ignore[attr-defined]
+                try:
+                    info = super().frombuf(buf, encoding, errors)
+                except tarfile.InvalidHeaderError:  # type: ignore[attr-defined]
+                    strays["blocks"] += 1
+                    raise
+                if info.type in _ATTRIBUTES and info.size > MAX_HEADER_BYTES:
+                    raise tarfile.ReadError(f"a header of {info.size} bytes")
+                return info
+
+        self.header = Header
 
     def read(self, size: int) -> bytes:
         data = self._stream.read(size)
-        self.last = data[-tarfile.BLOCKSIZE :] or self.last
+        self._last = data[-tarfile.BLOCKSIZE :] or self._last
+        return data
+
+    def check(self) -> None:
+        """Raise `tarfile.ReadError` if something was passed over: `tarfile` is content with less than an archive."""
+        if self._strays["blocks"]:
+            raise tarfile.ReadError(f"damaged: {self._strays['blocks']} blocks belong to no member")
+        if self._last.strip(b"\0"):
+            raise tarfile.ReadError("the end of the archive is missing")
+
+
+class _Member:
+    """The next `left` bytes of an archive; `tarfile`'s own reader loses what precedes a cut."""
+
+    def __init__(self, archive: Any, left: int) -> None:
+        self._archive = archive
+        self._left = left
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._archive.read(min(size, self._left))
+        self._left -= len(data)
+        if self._left and not data:
+            raise EOFError("cut, because the archive ends within it")
         return data
 
 

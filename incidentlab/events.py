@@ -8,7 +8,6 @@ evidence is kept with its name: the derivation compares channels and takes its w
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -16,7 +15,7 @@ import msgspec
 
 from incidentlab import hosts, stamps
 from incidentlab.model import Prefix, Row, Stamp
-from incidentlab.scan import Candidate
+from incidentlab.scan import Candidate, compiled
 from incidentlab.signatures import Signature, winner
 
 MESSAGE_CHARS = 2_000
@@ -43,7 +42,7 @@ def rows(candidate: Candidate, prefix: Prefix, channel: str, following: Followin
     signature, found = _speaker(candidate.matches, channel)
     groups = {name: value for name, value in found.groupdict().items() if value is not None}
     line_count = 1
-    if signature.block and (block := _block(signature.block, following(signature.block_lines))):
+    if signature.block and (block := compiled(signature.block).search("\n".join(following(signature.block_lines)))):
         groups.update((name, value) for name, value in block.groupdict().items() if value is not None)
         line_count += block.string.count("\n", 0, block.end())
     written = groups.pop("stamp", None)
@@ -68,19 +67,10 @@ def record_id(digest: str, values: dict[str, Any]) -> str:
     return sha256(f"{digest}\0{values['line_no']}".encode()).hexdigest()[:16]
 
 
-def _speaker(matches: Sequence[tuple[Signature, re.Match[str]]], channel: str) -> tuple[Signature, re.Match[str]]:
+def _speaker(matches: Sequence[tuple[Signature, Any]], channel: str) -> tuple[Signature, Any]:
     at_home = [match for match in matches if channel in match[0].channels] or matches
     chosen = winner([signature for signature, _ in at_home])
     return next(match for match in at_home if match[0] is chosen)
-
-
-def _block(pattern: str, lines: Sequence[str]) -> re.Match[str] | None:
-    return _compiled(pattern).search("\n".join(lines))
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
 
 
 def _progress(signature: Signature, groups: dict[str, str], common: dict[str, Any], prefix: Prefix) -> Row:

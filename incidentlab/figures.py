@@ -23,19 +23,29 @@ GRADES = {
 
 
 def fixed(value: float, decimals: int) -> str:
-    """The number with so many decimals, halves rounded up, thousands set apart: 1,204."""
-    return f"{Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):,}"
+    """The number with so many decimals, halves of what is written rounded up, thousands set apart: 1,204."""
+    return f"{_rounded(value, decimals):,f}"
+
+
+def _rounded(value: float, decimals: int) -> Decimal:
+    return Decimal(str(value)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+
+
+def _places(value: Decimal) -> int:
+    """Decimals that leave three significant digits."""
+    return max(0, 2 - value.adjusted())
 
 
 def figure(value: float | None) -> str | None:
     """Three significant digits, whole from 100 on: 0.474, 3.09, 31.8, 1,204; millions as 1.32M."""
     if value is None or not math.isfinite(value):
         return None
-    if abs(value) >= _MILLION:
-        return f"{figure(value / _MILLION)}M"
     if value == int(value) and abs(value) < 100:  # noqa: PLR2004 - from 100 on every number is whole
         return str(int(value))
-    return fixed(value, max(0, 2 - math.floor(math.log10(abs(value)))))
+    rounded = _rounded(value, _places(Decimal(str(value))))
+    if abs(rounded) >= _MILLION:
+        return f"{figure(value / _MILLION)}M"
+    return fixed(value, _places(rounded))
 
 
 def count(value: float | None) -> str | None:
@@ -104,8 +114,8 @@ def lag(seconds: float | None) -> str:
     """How long before (-) or after (+) the end of an attempt: -12 s, +3 min 20 s, -2 h 5 min."""
     if seconds is None:
         return ""
-    whole = round(abs(seconds))
-    sign = "-" if seconds < 0 else "+"
+    sign = "-" if round(seconds) < 0 else "+"
+    whole = abs(round(seconds))
     hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
     if hours:
         return f"{sign}{hours} h {minutes} min"

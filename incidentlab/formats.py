@@ -24,6 +24,9 @@ from incidentlab.model import SCHEMA_VERSION
 from incidentlab.neutral import neutral
 from incidentlab.terminal import counted, emit
 
+_MARKDOWN = re.compile(r"[\\`|<\[]|:(?=//)")
+"""What begins code, a cell, an element or a link; behind a backslash it is itself."""
+
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _UNESCAPED_BY_JSON = re.compile(r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _WIDEST_CELL = 48
@@ -101,8 +104,10 @@ def _text(value: Any) -> str:
 def as_markdown(frame: pl.DataFrame) -> str:
     """A table for an issue or a wiki; numbers stand to the right."""
     marks = ["---:" if kind.is_numeric() else "---" for kind in frame.dtypes]
-    rows = [[_shown(value).replace("\\", "\\\\").replace("|", "\\|") for value in row] for row in frame.iter_rows()]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (frame.columns, marks, *rows))
+    head, *rows = [
+        [_MARKDOWN.sub(r"\\\g<0>", _shown(value)) for value in row] for row in (frame.columns, *frame.iter_rows())
+    ]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, marks, *rows))
 
 
 def _shown(value: Any) -> str:

@@ -11,9 +11,14 @@ MAX_HOSTS = 16_384
 """A list that stands for more hosts is kept unexpanded: no real record names so many, a hostile one may."""
 
 _NOBODY = {"", "(null)", "none", "none assigned", "n/a", "unknown"}
-_HOSTLIST = re.compile(r"[\w.,\-\[\]]+", re.ASCII)
+MAX_CHARS = 1 << 20
+"""A longer list is kept unexpanded, too."""
+
+_HOSTLIST = re.compile(r"(?:[\w.,\-]|\[[\w.,\-]*\])+", re.ASCII)
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
-_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
+_ITEM = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")
+_RANGE = re.compile(r"(\d+)-(\d+)", re.ASCII)
+_MAX_DIGITS = 9
 
 
 @lru_cache(maxsize=65_536)
@@ -30,12 +35,13 @@ def short(name: str) -> str:
 def expand(hostlist: str) -> tuple[str, ...]:
     """The hosts of a Slurm host list, short, lower case, in numerical order; none for `(null)` and its like.
 
-    What is no host list, or stands for more than MAX_HOSTS, comes back as one name, as it was written.
+    What is no host list, is longer than MAX_CHARS or stands for more than MAX_HOSTS comes back as one name, as it was
+    written.
     """
     text = hostlist.strip()
     if text.lower() in _NOBODY:
         return ()
-    if not _HOSTLIST.fullmatch(text):
+    if len(text) > MAX_CHARS or not _HOSTLIST.fullmatch(text):
         return (text,)
     if "[" not in text and "," not in text:
         return (short(text),)
@@ -43,17 +49,22 @@ def expand(hostlist: str) -> tuple[str, ...]:
         return (text,)
     try:
         nodes = NodeSet(text, resolver=RESOLVER_NOGROUP)
-    except NodeSetException:
+    except (NodeSetException, AssertionError):  # the latter for a range that it finds too large
         return (text,)
     return tuple(dict.fromkeys(short(node) for node in nodes))
 
 
 def _size(text: str) -> int:
     """An upper bound of how many hosts `text` stands for, found without expanding it."""
-    items = re.split(r",(?![^\[]*\])", text)
-    return sum(prod(_choices(bracket) for bracket in _BRACKET.findall(item)) for item in items)
+    return sum(prod(map(_choices, _BRACKET.findall(item))) for item in _ITEM.findall(text))
 
 
 def _choices(bracket: str) -> int:
-    spans = (_RANGE.fullmatch(part) for part in bracket.split(","))
-    return sum(int(span[2]) - int(span[1]) + 1 if span else 1 for span in spans)
+    return sum(_span(found) if (found := _RANGE.fullmatch(part)) else 1 for part in bracket.split(","))
+
+
+def _span(found: re.Match[str]) -> int:
+    """How many numbers a range holds; one of more digits than any cluster's is too many."""
+    if len(found[0]) > 2 * _MAX_DIGITS + 1:
+        return MAX_HOSTS + 1
+    return abs(int(found[2]) - int(found[1])) + 1

@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the warehouse's tables; another number means: ingest again."""
+
+REPORT_MARK = b'<meta name="generator" content="incidentlab'
+"""Stands in the first bytes of every report, so that none is overwritten or read by mistake."""
 
 PLACEHOLDER_YEAR = 2000
 """The year of a stamp that was written without one: a leap year, so 29 February can be read."""
@@ -130,6 +133,7 @@ JOB_RECORDS = Table.of(
     line_no       BIGINT     its line, counted from 1
     cluster       VARCHAR    name of the cluster, if the record names it
     job_id        VARCHAR    job id as printed, array task or component included, without the step
+    job_number    VARCHAR    plain number of an array task or component, if written beside the id
     step          VARCHAR    step id (batch, extern, 0 ...); NULL on the job's own record
     name          VARCHAR    job name
     user_name     VARCHAR    owner

@@ -7,8 +7,9 @@ before it, or else after it; how far apart those two are is how uncertain it is.
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timedelta
 
-from incidentlab.model import Stamp
+from incidentlab.model import PLACEHOLDER_YEAR, Stamp
 from incidentlab.scan import Page, decoded
 
 _STAMPISH = re.compile(rb"\d\d:\d\d|\[ *\d+\.\d{6}|^\d{9,10}\.\d|^\d+,\d+,\d+,")
@@ -44,9 +45,7 @@ class Neighbours:
         return replace(lender, uncertainty_s=_apart(before, after) if before and after else None)
 
     def _before(self, page: Page, place: int) -> Stamp | None:
-        for offset, line in page.lines_before(place):
-            if offset < self._seen_until:
-                break
+        for _, line in page.lines_before(place, self._seen_until):
             if stamp := self._stamp(line):
                 self._last = stamp
                 break
@@ -69,9 +68,17 @@ class Neighbours:
 def _apart(before: Stamp, after: Stamp) -> float | None:
     """Seconds between two stamps of one clock, at least their resolution."""
     if before.local_ts and after.local_ts and before.utc_offset_s == after.utc_offset_s:
-        distance = abs((after.local_ts - before.local_ts).total_seconds())
+        distance = _between(before.local_ts, after.local_ts, in_years=before.has_year and after.has_year)
     elif before.uptime_s is not None and after.uptime_s is not None:
         distance = abs(after.uptime_s - before.uptime_s)
     else:
         return None
     return max(distance, before.uncertainty_s or 0.0)
+
+
+def _between(one: datetime, other: datetime, *, in_years: bool) -> float:
+    """Seconds between two local times; where one has no year, the shorter way round the year counts."""
+    if in_years:
+        return abs((other - one).total_seconds())
+    distance = abs((other.replace(year=PLACEHOLDER_YEAR) - one.replace(year=PLACEHOLDER_YEAR)).total_seconds())
+    return min(distance, timedelta(days=366).total_seconds() - distance)

@@ -1,36 +1,33 @@
 """Files that commands write: our own are replaced, those of others never; none is ever seen half-written."""
 
-import os
 import tempfile
 from pathlib import Path
 
 from incidentlab.errors import UsageError
-
-REPORT_MARK = b'<meta name="generator" content="incidentlab'
-"""Stands in the first bytes of every report."""
+from incidentlab.model import REPORT_MARK
 
 _HEAD_BYTES = 4_096
 
 
-def claim_report(path: Path, *, force: bool = False) -> None:
+def claim_report(path: Path, warehouse_path: Path, *, force: bool = False) -> None:
     """Raise `UsageError` if a report cannot or must not be written to `path`: before the work, not after it."""
-    _claim_folder(path)
+    claim_file(path)
+    if path.resolve() == warehouse_path.resolve():
+        raise UsageError("cannot be both the warehouse (-d) and the report (-o); choose another -o", str(path))
     if path.exists() and not force and not _is_report(path):
         raise UsageError("is not a report of incidentlab; choose another -o, or replace it with --force", str(path))
 
 
-def claim_warehouse(path: Path) -> None:
-    """Raise `UsageError` if no file can be written to `path`."""
-    _claim_folder(path)
-
-
-def _claim_folder(path: Path) -> None:
-    if path.is_dir():
-        raise UsageError("is a folder; name a file", str(path))
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no folder {path.parent}", str(path))
-    if not os.access(path.parent, os.W_OK):
-        raise UsageError(f"the folder {path.parent} is not writable", str(path))
+def claim_file(path: Path) -> None:
+    """Raise `UsageError` if no file can be made at `path`; tried out, for rights alone do not tell."""
+    try:
+        if path.is_dir():
+            raise UsageError("is a folder; name a file", str(path))
+        if not path.parent.is_dir():
+            raise UsageError(f"there is no folder {path.parent}", str(path))
+        tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent).cleanup()
+    except OSError as error:
+        raise UsageError(f"cannot be written ({error.strerror}); choose another place or name", str(path)) from error
 
 
 def _is_report(path: Path) -> bool:

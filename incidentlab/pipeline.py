@@ -4,8 +4,11 @@
 end, so that whatever goes wrong, the target is as it was.
 """
 
-import tempfile
-from collections.abc import Iterable, Sequence
+import fcntl
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -14,28 +17,64 @@ import polars as pl
 
 from incidentlab import __version__, baselines, derive, discover, hosts, shards, signatures
 from incidentlab.configuration import Site, settings_rows
-from incidentlab.errors import InputError
+from incidentlab.discover import Input, Refused
+from incidentlab.errors import InputError, WarehouseError
 from incidentlab.signatures import Signature
 from incidentlab.terminal import Talk
 
 
 def make_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int, talk: Talk) -> pl.DataFrame:
     """Replace `target` by a warehouse of `paths` alone; the sources that were read."""
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
-        fresh = Path(folder) / target.name
-        sources = _build(paths, fresh, Path(folder) / "shards", site, command="report", jobs=jobs, talk=talk)
+    found = find(paths)
+    with workshop(target) as folder:
+        fresh = folder / target.name
+        sources = _build(found, fresh, folder / "shards", site, command="report", jobs=jobs, talk=talk)
         fresh.replace(target)
     return sources
 
 
 def add_to_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int, talk: Talk) -> pl.DataFrame:
     """Add `paths` to what `target` holds, if it exists; the sources that were read."""
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
-        return _build(paths, target, Path(folder), site, command="ingest", jobs=jobs, talk=talk)
+    found = find(paths)
+    with workshop(target) as folder:
+        return _build(found, target, folder / "shards", site, command="ingest", jobs=jobs, talk=talk)
+
+
+@contextmanager
+def workshop(target: Path) -> Iterator[Path]:
+    """An empty folder beside `target` for one process at a time; two that add to one warehouse would lose one's work.
+
+    What a killed process left in it is thrown away. Raises `WarehouseError` while another process works there.
+    """
+    folder = target.with_name(f".{target.name}.unfinished")
+    lock = _locked(folder)
+    if lock is None:
+        raise WarehouseError("another process is writing it; wait for that one, or choose another -d", str(target))
+    try:
+        for left in folder.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """The folder, made if need be, as an open file that holds its lock; None if another process has it."""
+    folder.mkdir(exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if folder.stat().st_ino == os.fstat(lock).st_ino:
+            return lock
+    except (BlockingIOError, FileNotFoundError):  # taken, or just taken away by the process that was done with it
+        pass
+    os.close(lock)
+    return None
 
 
 def _build(
-    paths: Sequence[str],
+    found: Sequence[Input | Refused],
     target: Path,
     folder: Path,
     site: Site,
@@ -45,7 +84,7 @@ def _build(
     talk: Talk,
 ) -> pl.DataFrame:
     patterns = site_signatures(site)
-    sources = read(paths, folder, patterns, jobs=jobs, talk=talk)
+    sources = read(found, folder, patterns, jobs=jobs, talk=talk)
     if not has_used(sources):
         raise InputError(_nothing_used(sources))
     talk.say("building  the warehouse", level=1)
@@ -53,16 +92,23 @@ def _build(
     return sources
 
 
-def read(paths: Sequence[str], folder: Path, patterns: Sequence[Signature], *, jobs: int, talk: Talk) -> pl.DataFrame:
-    """Have every file below `paths` read into shards in `folder`; one row a source, by path.
+def find(paths: Sequence[str]) -> list[Input | Refused]:
+    """Every file below `paths`; to be asked before anything is made beside a target, which may lie among them.
 
     Raises `InputError` for a path that does not exist, and where there is no file at all.
     """
     inputs, refused = discover.find_inputs(paths)
     if not inputs and not refused:
         raise InputError("there is no file in it", " ".join(paths))
-    with talk.progress("reading", sum(found.size for found in inputs)) as advance:
-        shards.ingest([*inputs, *refused], folder, patterns, jobs=jobs, on_progress=advance)
+    return [*inputs, *refused]
+
+
+def read(
+    found: Sequence[Input | Refused], folder: Path, patterns: Sequence[Signature], *, jobs: int, talk: Talk
+) -> pl.DataFrame:
+    """Have every file that was found read into shards in `folder`; one row a source, by path."""
+    with talk.progress("reading", sum(item.size for item in found if isinstance(item, Input))) as advance:
+        shards.ingest(found, folder, patterns, jobs=jobs, on_progress=advance)
     return pl.read_parquet(folder / "sources" / "*.parquet").sort("path")
 
 

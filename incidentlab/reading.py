@@ -15,10 +15,11 @@ from typing import Any
 from incidentlab import envelopes, events, parsers
 from incidentlab.codecs import Stream
 from incidentlab.envelopes import Envelope
-from incidentlab.model import Prefix, Row, Stamp
+from incidentlab.model import REPORT_MARK, Prefix, Row, Stamp
 from incidentlab.neighbours import Neighbours
 from incidentlab.parsers import HEAD_BYTES, Parser, Unparsed
-from incidentlab.scan import Candidate, Page, Scanner, decoded, pages
+from incidentlab.scan import HEAD_BYTES as PREFIX_BYTES
+from incidentlab.scan import LINE_BYTES, Candidate, Page, Scanner, decoded, pages
 
 SAMPLE_LINES = 200
 """How many lines at both ends of a source are asked for hosts, stamps and channels."""
@@ -26,6 +27,11 @@ SAMPLE_LINES = 200
 BINARY_SHARE = 0.05
 """Content with more control characters than this is no text; random bytes have twice as many."""
 
+_DUCKDB_MARK_AT = 8
+"""Where a DuckDB file says what it is, behind a checksum (duckdb src/storage/storage_info.cpp)."""
+
+_BOM = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _HOLE = re.compile(rb"\0{64,}")
 _TEXT_BYTES = bytes([*b"\a\b\t\n\v\f\r\x1b\x1e", *range(0x20, 0x100)])
 
@@ -36,10 +42,10 @@ def read(stream: Stream, scanner: Scanner, emit: Callable[[Row], None]) -> dict[
     Rows come without ids, which need the digest of the whole. A cut of the stream is told as the reason.
     """
     head = stream.peek(HEAD_BYTES)
-    if not head or _is_binary(head):
-        reason = stream.cut or ("binary" if head else "empty")
-        return {"status": "unused", "reason": reason, **dict.fromkeys(_LINE_COLUMNS, 0)}
+    if reason := _no_log(head):
+        return {"status": "unused", "reason": stream.cut or reason, **dict.fromkeys(_LINE_COLUMNS, 0)}
     content = _Content(stream)
+    head = content.cleaned(head.removeprefix(_BOM))
     tally = Tally(emit)
     parser = parsers.recognise(head)
     if parser:
@@ -51,6 +57,19 @@ def read(stream: Stream, scanner: Scanner, emit: Callable[[Row], None]) -> dict[
 
 
 _LINE_COLUMNS = ("lines", "matched_lines", "unmatched_lines", "unparsed_lines")
+
+
+def _no_log(head: bytes) -> str | None:
+    """Why content that begins with `head` is no log; what this program wrote itself would quote logs as if it were."""
+    if not head:
+        return "empty"
+    if head.lstrip().startswith(b"<!doctype html>") and REPORT_MARK in head:
+        return "a report of incidentlab"
+    if head[_DUCKDB_MARK_AT:].startswith(b"DUCK"):
+        return "a DuckDB file"
+    if _is_binary(head):
+        return "UTF-16; make it UTF-8 with: iconv -f UTF-16 -t UTF-8" if head.startswith(_UTF_16) else "binary"
+    return None
 
 
 def _is_binary(head: bytes) -> bool:
@@ -72,18 +91,25 @@ def _status(stream: Stream, values: dict[str, Any], tally: "Tally") -> dict[str,
 
 
 class _Content:
-    """The blocks of a stream, counted and hashed as they pass."""
+    """The blocks of a stream, counted and hashed as they pass; then without byte order mark, and in lines."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._hash = sha256()
+        head = stream.peek(HEAD_BYTES)
+        self._has_bare_returns = b"\r" in head and b"\n" not in head
         self.bytes = 0
 
     def __iter__(self) -> Iterator[bytes]:
         for block in self._stream.blocks:
             self._hash.update(block)
+            text = block if self.bytes else block.removeprefix(_BOM)
             self.bytes += len(block)
-            yield block
+            yield self.cleaned(text)
+
+    def cleaned(self, data: bytes) -> bytes:
+        """`data` with line feeds, where a carriage return alone ends the lines."""
+        return data.replace(b"\r", b"\n") if self._has_bare_returns else data
 
     @property
     def digest(self) -> str:
@@ -184,7 +210,7 @@ class _Search:
 
     def _sample(self, lines: Iterable[bytes]) -> None:
         for line in lines:
-            self._witness.hear(envelopes.peel(decoded(line), self._head))
+            self._witness.hear(envelopes.peel(decoded(line[:PREFIX_BYTES]), self._head))
 
     def _candidate(self, page: Page, candidate: Candidate) -> None:
         hit = min(found.start() for _, found in candidate.matches)
@@ -196,7 +222,7 @@ class _Search:
             prefix = replace(prefix, stamp=self._neighbours.lend(page, candidate.place))
 
         def following(count: int) -> list[str]:
-            lines = (decoded(line) for _, line in islice(page.lines_after(candidate.place), count - 1))
+            lines = (decoded(line[:LINE_BYTES]) for _, line in islice(page.lines_after(candidate.place), count - 1))
             return [prefix.text, *(envelopes.peel(line, self._head).text for line in lines)]
 
         for row in events.rows(candidate, prefix, prefix.channel or self._channel, following):

@@ -11,18 +11,16 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jinja2
 import polars as pl
 
 from incidentlab import answers, assets, charts, figures
+from incidentlab.answers import Connection
 from incidentlab.neutral import neutral
-
-if TYPE_CHECKING:
-    import duckdb
 
 LISTED_ROWS = 200
 """Rows of a table that stand in the page without JavaScript."""
@@ -42,6 +40,9 @@ MESSAGE_CHARACTERS = 200
 _COUNTS = ("unplanned", "planned", "policy", "confirmed", "suspected", "unattributed", "top_interruptions")
 _ROLES = ("trigger", "contributing", "symptom", "teardown", "context")
 _ATTACHED = ("interruption_evidence", "interruption_hypotheses")
+
+_NAMED = re.compile(r'view\.(?:rows|asks)\.(\w+)|\b(?:asked|chart|table)\(view, "(\w+)"')
+"""How a template names a question."""
 
 Rows = list[dict[str, Any]]
 
@@ -108,7 +109,7 @@ class View:
     """What the page's script reads: answers by column, charts without their rows, proofs."""
 
 
-def render(con: "duckdb.DuckDBPyConnection", *, title: str | None, now: datetime, tool_version: str) -> str:
+def render(con: Connection, *, title: str | None, now: datetime, tool_version: str) -> str:
     """The report of a warehouse as one HTML page.
 
     `now` is the UTC instant that the page names as its date. Raises `WarehouseError` if a question cannot be asked.
@@ -117,7 +118,7 @@ def render(con: "duckdb.DuckDBPyConnection", *, title: str | None, now: datetime
     return write(view)
 
 
-def see(con: "duckdb.DuckDBPyConnection", *, title: str | None, now: datetime, tool_version: str) -> View:
+def see(con: Connection, *, title: str | None, now: datetime, tool_version: str) -> View:
     """The view of a warehouse: every question asked, every chart drawn."""
     frames = _ask(con)
     rows = {name: frame.to_dicts() for name, frame in frames.items()}
@@ -147,11 +148,10 @@ def see(con: "duckdb.DuckDBPyConnection", *, title: str | None, now: datetime, t
     )
 
 
-def _ask(con: "duckdb.DuckDBPyConnection") -> dict[str, pl.DataFrame]:
-    """The answers to the questions that a section names, and to those that the page itself needs."""
-    folder = assets.folder("templates") / "sections"
-    words = " ".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.html")))
-    named = {"headline", "mtti", *_ATTACHED, *charts.DRAWINGS, *re.findall(r"\w+", words)}
+def _ask(con: Connection) -> dict[str, pl.DataFrame]:
+    """The answers to the questions that a template names, and to those that the page itself needs."""
+    texts = "".join(path.read_text(encoding="utf-8") for path in assets.folder("templates").rglob("*.html"))
+    named = {"headline", "mtti", *_ATTACHED, *charts.DRAWINGS, *chain.from_iterable(_NAMED.findall(texts))}
     return {name: _neutralised(answers.ask(con, name)) for name in answers.load_queries() if name in named}
 
 

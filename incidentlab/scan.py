@@ -1,12 +1,14 @@
 """Bytes to candidate lines: one multi-pattern search over whole blocks, lines cut out only where something was found.
 
 Chatter is never decoded. hyperscan searches where it can be imported, google-re2 elsewhere; both only propose lines,
-and Python's `re` decides on the decoded line, so the answers are the same.
+and google-re2 decides on the decoded line, so the answers are the same. Its time grows with the length of the line
+alone: no line, however it was made up, can stop the reading.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import re2
@@ -60,13 +62,15 @@ class Page:
         """The number of the last line that begins on this page."""
         return self.line_at(len(self.data)) - self.data.endswith(b"\n")
 
-    def lines_before(self, place: int) -> Iterator[tuple[int, bytes]]:
-        """The lines in front of `place`, nearest first, each with its offset in the text."""
-        parts = ((self.data[:place], self.offset), (self.before, self.offset - len(self.before)))
-        for data, offset in parts:
-            end = len(data)
-            while end > 0:
-                start = data.rfind(b"\n", 0, end - 1) + 1
+    def lines_before(self, place: int, since: int = 0) -> Iterator[tuple[int, bytes]]:
+        """The lines in front of `place`, nearest first, each with its offset in the text, down to offset `since`."""
+        parts = ((self.data, self.offset, place), (self.before, self.offset - len(self.before), len(self.before)))
+        for data, offset, until in parts:
+            end, lowest = until, max(since - offset, 0)
+            while end > lowest:
+                start = data.rfind(b"\n", max(lowest - 1, 0), end - 1) + 1
+                if start < lowest:
+                    return
                 yield offset + start, data[start:end]
                 end = start
 
@@ -86,12 +90,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A line on which signatures match: its number, its text as decoded, and the place of the text in its page."""
+    """A line on which signatures match: its number, its text as decoded, and the place of the text in its page.
+
+    A match is google-re2's, which has the methods of Python's.
+    """
 
     line_no: int
     text: str
     place: int
-    matches: tuple[tuple[Signature, re.Match[str]], ...]
+    matches: tuple[tuple[Signature, Any], ...]
 
 
 class Engine(Protocol):
@@ -164,12 +171,20 @@ def _end_of_line(data: bytes, place: int) -> int:
 
 def _text_bounds(data: bytes, place: int) -> tuple[int, int]:
     """Begin and end of the text that `place` is in: of a line, and of one state of a progress bar within it."""
-    near = max(place - HEAD_BYTES, 0)
-    start = max(data.rfind(b"\n", near, place), data.rfind(b"\r", near, place))
-    if start < 0:
-        start = max(data.rfind(b"\n", 0, near), data.rfind(b"\r", 0, near))
     end = _END_OF_TEXT.search(data, place)
-    return start + 1, end.start() if end else len(data)
+    return _begin_of_text(data, place), end.start() if end else len(data)
+
+
+def _begin_of_text(data: bytes, place: int) -> int:
+    """Looks back in steps that grow: each of the two ends may be rare, and neither may cost a whole page a text."""
+    near, step = place, HEAD_BYTES
+    while near > 0:
+        far, near = near, max(near - step, 0)
+        start = max(data.rfind(b"\n", near, far), data.rfind(b"\r", near, far))
+        if start >= 0:
+            return start + 1
+        step *= 2
+    return 0
 
 
 class Hyperscan:
@@ -229,15 +244,29 @@ def _unnamed(pattern: str) -> str:
     return re.sub(r"\(\?P<\w+>", "(?:", pattern)
 
 
+@lru_cache(maxsize=4096)
+def compiled(pattern: str) -> Any:
+    """The pattern as it decides on text, with its groups."""
+    return re2.compile(pattern)
+
+
+def _best_engine(patterns: Sequence[str]) -> Engine:
+    """Hyperscan where it is there and takes all of the patterns; a site's own may be too much for it."""
+    try:
+        return Hyperscan(patterns) if hyperscan else Re2(patterns)
+    except hyperscan.error:
+        return Re2(patterns)
+
+
 class Scanner:
     """The signatures, compiled once; finds their lines in pages."""
 
     def __init__(
         self, signatures: Sequence[Signature], engine: Callable[[Sequence[str]], Engine] | None = None
     ) -> None:
-        self._signatures = [(signature, re.compile(signature.pattern, re.ASCII)) for signature in signatures]
-        make = engine or (Hyperscan if hyperscan else Re2)
-        self._engine = make([signature.pattern for signature in signatures]) if signatures else None
+        self._signatures = [(signature, compiled(signature.pattern)) for signature in signatures]
+        patterns = [signature.pattern for signature in signatures]
+        self._engine = (engine or _best_engine)(patterns) if signatures else None
 
     def candidates(self, page: Page) -> Iterator[Candidate]:
         """The lines of `page` on which signatures match, in order; a progress bar's states each for themselves."""

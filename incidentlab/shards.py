@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, count
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from incidentlab import __version__, discover, events, reading
-from incidentlab.codecs import Stream, open_stream
+from incidentlab.codecs import MAX_NESTING, Stream, open_stream
 from incidentlab.discover import Input, Refused
 from incidentlab.model import INTAKE, SOURCES, Row, Table
 from incidentlab.scan import Scanner
@@ -122,21 +122,30 @@ class Intake:
         except Exception as error:  # noqa: BLE001 - one bad file must not stop the others
             self._store_values(item, _failure(error))
 
-    def _store_archive(self, item: Input, stream: Stream) -> None:
+    def _store_archive(self, item: Input, stream: Stream, depth: int = 1) -> None:
         """Each member is a source; the archive's own row says how many there were and whether it ended early."""
-        count = 0
+        found = 0
         status, fault = "used", None
         try:
             for member in discover.members(item, stream):
-                count += 1
+                found += 1
                 if isinstance(member, Refused):
                     self._store_refused(member)
-                elif not self._is_done(member[0]):
-                    self._store_source(*member)
+                else:
+                    self._store_member(*member, depth)
         except tarfile.TarError as error:
             status, fault = "failed", str(error)
-        reason = "; ".join(filter(None, (f"archive of {count} members", fault, stream.cut)))
+        reason = "; ".join(filter(None, (f"archive of {found} members", fault, stream.cut)))
         self._store_values(item, {"format": "tar", "status": status, "reason": reason})
+
+    def _store_member(self, item: Input, stream: Stream, depth: int) -> None:
+        if discover.is_archive(stream.peek(_TAR_HEADER)):
+            if depth < MAX_NESTING:
+                self._store_archive(item, stream, depth + 1)
+            else:
+                self._store_values(item, {"status": "unused", "reason": "an archive in an archive; unpack it first"})
+        elif not self._is_done(item):
+            self._store_source(item, stream)
 
     def _store_source(self, item: Input, stream: Stream) -> None:
         spool = Spool(self._folder, _key(item.path))
@@ -203,24 +212,33 @@ class Spool:
     def commit(self, source: dict[str, Any], mark: str) -> None:
         """Write the shards with their ids, in place of those of an earlier reading; `sources` says it is done."""
         for table in reversed(_TABLES):
-            for stale in (self._folder / table).glob(f"{self._key}*.parquet"):
-                if table != SOURCES.name:
-                    stale.unlink()
+            if table != SOURCES.name:
+                self._remove(table)
         digest = source.get("digest") or sha256(source["path"].encode()).hexdigest()
         for name in sorted({*self._rows, *self._spilled}):
             for number, frame in enumerate(self._frames(name)):
-                suffix = f"-{number}" if number else ""
-                self._write(_identified(frame, name, digest), name, suffix)
-        self._write(_frame(SOURCES, [{"source_id": digest[:16], **source}]), SOURCES.name, mark=mark)
+                self._write(_identified(frame, name, digest), self._path(name, number))
+        row = _frame(SOURCES, [{"source_id": digest[:16], **source}])
+        self._write(row, self._path(SOURCES.name, 0), mark)
         self.discard()
+
+    def _remove(self, table: str) -> None:
+        """The shards of an earlier reading, by name: looking through a folder of many would take longer each time."""
+        for number in count():
+            try:
+                self._path(table, number).unlink()
+            except FileNotFoundError:
+                return
+
+    def _path(self, table: str, number: int) -> Path:
+        return self._folder / table / f"{self._key}{f'-{number}' if number else ''}.parquet"
 
     def _frames(self, name: str) -> Iterator[pl.DataFrame]:
         yield from map(pl.read_parquet, self._spilled.get(name, ()))
         if rows := self._rows.get(name):
             yield _frame(_TABLES[name], rows)
 
-    def _write(self, frame: pl.DataFrame, table: str, suffix: str = "", mark: str = "") -> None:
-        path = self._folder / table / f"{self._key}{suffix}.parquet"
+    def _write(self, frame: pl.DataFrame, path: Path, mark: str = "") -> None:
         fresh = path.with_name(f".{path.name}.new")
         frame.write_parquet(fresh, metadata={_MARK: mark})
         fresh.replace(path)

@@ -95,6 +95,14 @@ def read_folder(folder: Path) -> dict[str, SqlFile]:
 
 def reads(body: str, names: set[str]) -> set[str]:
     """Those of `names` that the statement reads: they follow FROM or JOIN, or a comma in a FROM list."""
-    code = re.sub(r"--[^\n]*|'(?:[^']|'')*'", " ", body)
-    found = re.findall(r"(?:\bfrom|\bjoin|,)\s+(?:main\.)?(\w+)", code, flags=re.IGNORECASE)
-    return names.intersection(found)
+    return names.intersection(re.findall(r"(?:\bfrom|\bjoin|,)\s+(?:main\.)?(\w+)", _code(body), flags=re.IGNORECASE))
+
+
+def calls(body: str, names: set[str]) -> set[str]:
+    """Those of `names` that the statement calls."""
+    return names.intersection(re.findall(r"\b(\w+)\(", _code(body)))
+
+
+def _code(body: str) -> str:
+    """The statement without comments and strings."""
+    return re.sub(r"--[^\n]*|'(?:[^']|'')*'", " ", body)

@@ -69,15 +69,17 @@ def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:
 
 
 @contextmanager
-def publishing(target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def publishing(target: Path, workshop: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a new file beside `target`, renamed over it when the block ends well.
+
+    It is made in `workshop`, a folder of the same file system, if there is one.
 
     What `target` held before is attached as `old`; readers that have it open keep their view of it.
     """
     if target.exists():
         open_readonly(target).close()
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=workshop or target.parent) as folder:
         fresh = Path(folder) / "fresh.duckdb"
         con = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": folder})
         try:
@@ -104,15 +106,16 @@ def create(con: duckdb.DuckDBPyConnection, schema: str, table: Table) -> None:
 def comment(con: duckdb.DuckDBPyConnection, schema: str, table: Table) -> None:
     """The table's and its columns' sentences, stored in the file."""
     name = f"{schema}.{quoted(table.name)}"
-    con.execute(f"comment on table {name} is {literal(table.doc)}")
-    for column in table.columns:
-        con.execute(f"comment on column {name}.{quoted(column.name)} is {literal(column.doc)}")
+    texts = [f"comment on table {name} is {literal(table.doc)}"]
+    texts += [f"comment on column {name}.{quoted(column.name)} is {literal(column.doc)}" for column in table.columns]
+    con.execute("; ".join(texts))
 
 
 def load_intake(con: duckdb.DuckDBPyConnection, shards: Path | None) -> None:
     """Schema `intake`: what the old warehouse held, and the shards of this run.
 
-    A path that was read again replaces its earlier content; the same content under several paths counts once.
+    A file that has grown (same path, same first stamp, not shorter) replaces its earlier content; another day's file of
+    the same name comes beside it; the same content under several paths counts once.
     """
     con.execute("create schema intake")
     for table in INTAKE:
@@ -147,7 +150,14 @@ def _has_old(con: duckdb.DuckDBPyConnection) -> bool:
 def _insert_old(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("""
         create temp table kept as
-        select * from old.intake.sources where path not in (select path from intake.sources)
+        select o.* from old.intake.sources as o
+        where not exists (
+            select 1 from intake.sources as s
+            where s.path = o.path and (
+                s.digest is not distinct from o.digest
+                or (s.first_local_ts = o.first_local_ts and s.lines >= o.lines)
+            )
+        )
     """)
     con.execute("insert into intake.sources by name from kept")
     for table in INTAKE[1:]:

@@ -1,6 +1,7 @@
 -- title: Against a published fleet
 -- asks: is this mix, and this rate, like what others have printed?
--- param baseline varchar = 'llama3': name of the published fleet, from table baselines
+-- param baseline varchar = 'llama3': name of the published fleet, one from table baseline_causes
+-- column baseline_label varchar: the published fleet
 -- column row_no integer: row of the published table; rows that it lacks follow
 -- column label varchar: row
 -- column category varchar: its category in that table
@@ -21,7 +22,7 @@
 -- column is_disputed boolean: true if the source contradicts itself about the row
 -- column note varchar: what to know about the row
 with published as (
-    select bc.*, c.llama3_row, b.exposure_gpu_h / 24000 as published_kgpu_days
+    select bc.*, b.label as baseline_label, c.llama3_row, b.exposure_gpu_h / 24000 as published_kgpu_days
     from baseline_causes as bc
     inner join baselines as b on b.baseline = bc.baseline
     left join components as c on c.component = bc.component
@@ -88,6 +89,7 @@ both_sides as (
 )
 
 select
+    (select any_value(baseline_label) from published) as baseline_label,
     row_no,
     label,
     category,

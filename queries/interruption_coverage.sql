@@ -6,9 +6,9 @@
 -- column nodes bigint: nodes of the attempt (nodes)
 -- column covered_nodes bigint: those with lines of this channel on the day of the end or the day before (nodes)
 with asked as (
-    select i.interruption_id, i.attempt_id, i.ts::date as day
+    select i.interruption_id, i.attempt_id, (i.ts at time zone 'UTC')::date as day
     from interruptions as i
-    where coalesce(i.interruption_id = $of_interruption, true)
+    where $of_interruption is null or i.interruption_id = $of_interruption
 ),
 
 channels as (
@@ -22,7 +22,8 @@ covered as (
     inner join coverage as c
         on
             (c.node is null or c.node = n.node)
-            and c.first_ts < (a.day + 1)::timestamptz and c.last_ts >= (a.day - 1)::timestamptz
+            and c.first_ts < (a.day + 1)::timestamp at time zone 'UTC'
+            and c.last_ts >= (a.day - 1)::timestamp at time zone 'UTC'
 )
 
 select

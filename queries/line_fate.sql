@@ -31,6 +31,6 @@ from caught as c
 inner join sources as s using (source_id)
 left join interruption_events as i on coalesce(c.duplicate_of, c.event_id) = i.event_id
 where
-    coalesce(s.path = $of_file, true)
-    and coalesce($of_line between c.line_no and c.line_no + c.line_count - 1, true)
+    ($of_file is null or s.path = $of_file)
+    and ($of_line is null or $of_line between c.line_no and c.line_no + c.line_count - 1)
 order by s.path, c.line_no, c.event_id, c.signature, i.interruption_id, i.role, i.delta_s

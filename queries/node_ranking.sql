@@ -79,8 +79,10 @@ tested as (
         *,
         case
             when interruptions = 0 and expected is not null then 1.0
-            when expected > 0 then greatest(0.0, 1 - list_sum(list_transform(
-                range(interruptions),
+            -- The upper tail itself, because 1 minus the lower one is 0 for the worst; what follows the range is
+            -- more than ten standard deviations away.
+            when expected > 0 then least(1.0, list_sum(list_transform(
+                range(interruptions, 2 * greatest(interruptions, ceil(expected)::bigint) + 100),
                 lambda n: exp(n * ln(expected) - expected - lgamma(n + 1.0)))))
         end as p_value
     from predicted

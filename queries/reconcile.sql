@@ -1,6 +1,6 @@
 -- title: Does a published table agree with itself?
 -- asks: which counts do not fit their printed percentage, and by how many events? (GRIM test, Brown and Heathers 2017)
--- param baseline varchar = 'llama3': name of the published fleet, from table baselines
+-- param baseline varchar = 'llama3': name of the published fleet, one from table baseline_causes
 -- column row_no integer: row of the table; 0 is the sum of all rows
 -- column label varchar: row
 -- column count_printed bigint: count as printed

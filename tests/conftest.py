@@ -1,4 +1,4 @@
-"""What all tests share: golden files, nightly tests, and a run of the command line."""
+"""What all tests share: golden files and a run of the command line."""
 
 import sys
 from collections.abc import Callable
@@ -16,17 +16,8 @@ from incidentlab.cli import main
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The switches of this suite."""
+    """The switch of this suite."""
     parser.addoption("--accept", action="store_true", help="write the golden files again and show what changed")
-    parser.addoption("--nightly", action="store_true", help="also run what takes long")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out nightly tests unless they are asked for."""
-    if not config.getoption("--nightly"):
-        for item in items:
-            if item.get_closest_marker("nightly"):
-                item.add_marker(pytest.mark.skip(reason="takes long; runs with --nightly"))
 
 
 @pytest.fixture

@@ -11,6 +11,9 @@ import duckdb
 SLACK = timedelta(seconds=90)
 """An end is found if the warehouse has it within this time: records have whole seconds, clocks of hosts differ."""
 
+HARMLESS_SLACK = timedelta(seconds=60)
+"""A cause is a harmless row if it began on its node within this time."""
+
 
 @dataclass
 class Score:
@@ -41,7 +44,8 @@ def score(con: duckdb.DuckDBPyConnection, truth: Path) -> Score:
         dict(zip(names, row, strict=True))
         for row in con.execute(f"select {', '.join(names)} from interruptions order by ts").fetchall()
     ]
-    result = Score()
+    harmless = [row for row in rows if row["what"] == "harmless"]
+    result = Score(charged_harmless=sum(any(_is_of(own, row) for row in harmless) for own in ours))
     for row in rows:
         if row["what"] == "interruption":
             _judge(result, row, ours)
@@ -53,6 +57,12 @@ def score(con: duckdb.DuckDBPyConnection, truth: Path) -> Score:
 def instant(text: str) -> datetime:
     """A UTC instant of a truth file."""
     return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _is_of(own: dict[str, object], row: dict[str, str]) -> bool:
+    """Whether an interruption is charged to a row of the truth that harmed nobody."""
+    begun = own["first_fault_ts"]
+    return bool(begun and own["node"] in row["node"].split() and abs(begun - instant(row["ts"])) <= HARMLESS_SLACK)
 
 
 def _judge(result: Score, row: dict[str, str], ours: list[dict[str, object]]) -> None:

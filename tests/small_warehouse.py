@@ -22,8 +22,7 @@ def empty_warehouse(**knowledge: list[dict]) -> duckdb.DuckDBPyConnection:
     con.execute("set TimeZone = 'UTC'")
     derive.load_knowledge(con, knowledge)
     queries = assets.folder("queries")
-    for macro in sqlfiles.read_folder(queries / "macros").values():
-        con.execute(f"create macro {macro.name}({', '.join(param.name for param in macro.params)}) as ({macro.body})")
+    derive.make_macros(con)
     for file in sqlfiles.read_folder(queries / "derive").values():
         warehouse.create(con, "main", Table(file.name, file.purpose, file.columns))
     for question in sqlfiles.read_folder(queries).values():

@@ -29,8 +29,9 @@ def test_a_parameter_has_the_default_of_its_file(con: duckdb.DuckDBPyConnection)
 
 
 def test_parameters_are_values_not_text(con: duckdb.DuckDBPyConnection) -> None:
-    """A parameter that looks like SQL is just a fleet that does not exist."""
-    assert answers.ask(con, "reconcile", baseline="llama3' or true --").is_empty()
+    """A parameter that looks like SQL is just a fleet that does not exist; the error names those that do."""
+    with pytest.raises(UsageError, match=r"there is no baseline .*; there are: byterobust, crusoe, llama3$"):
+        answers.ask(con, "reconcile", baseline="llama3' or true --")
 
 
 def test_an_unknown_question_lists_those_that_exist(con: duckdb.DuckDBPyConnection) -> None:

@@ -12,6 +12,7 @@ import pytest
 from small_warehouse import small_warehouse
 
 from incidentlab import cli, errors
+from incidentlab.model import SCHEMA_VERSION
 
 Run = Callable[..., object]
 
@@ -29,7 +30,7 @@ def warehouse(tmp_path: Path) -> Path:
     con.execute("create table intake.sources as from sources")
     con.execute("create table intake.job_records (source_id text, line_no int, job_id text, step text, state text)")
     con.execute("insert into intake.job_records values ('s1', 7, '4101', null, 'FAILED')")
-    con.execute("insert into meta values ('schema_version', '1')")
+    con.execute(f"insert into meta values ('schema_version', '{SCHEMA_VERSION}')")
     con.execute(f"attach '{file}' as file")
     con.execute("copy from database memory to file")
     con.close()
@@ -93,6 +94,21 @@ def test_version(incidentlab: Run) -> None:
         (("report", "empty", "--now", "2026-03-05T14:00"), 2, "has no zone"),
         (("report", "empty", "-o", "none/report.html"), 2, "there is no folder none"),
         (("report", "empty", "-o", "empty"), 2, "is a folder"),
+        (
+            ("report", "empty", "-o", "same.x", "-d", "./same.x"),
+            2,
+            "cannot be both the warehouse (-d) and the report (-o)",
+        ),
+        (("render", "-o", "same.x", "-d", "same.x", "--force"), 2, "cannot be both the warehouse (-d) and the report"),
+        (("report", "empty", "-o", "x" * 300), 2, "cannot be written (File name too long); choose another"),
+        (
+            ("report", "empty", "-d", "/proc/x.duckdb"),
+            2,
+            "cannot be written (No such file or directory); choose another",
+        ),
+        (("ingest", "empty", "-d", "/dev/null/x.duckdb"), 2, "there is no folder /dev/null"),
+        (("simulate", "first_hour", "-o", "/dev/null"), 2, "cannot be a folder (File exists); choose another -o"),
+        (("simulate", "first_hour", "-o", "/dev/null/x"), 2, "cannot be a folder (Not a directory); choose another -o"),
         (("render", "-d", "none.duckdb"), 5, "incidentlab: none.duckdb: there is no warehouse"),
         (("simulate", "nonsense", "-o", "x"), 2, "no scenario is called 'nonsense'; there are"),
     ],
@@ -184,6 +200,40 @@ def test_foreign_warehouse_is_kept(incidentlab: Run, logs: Path, tmp_path: Path,
     assert (tmp_path / "thesis.duckdb").read_text() == "my thesis"
 
 
+@pytest.mark.parametrize("name", ["report", "ingest"])
+def test_foreign_warehouse_is_refused_before_the_work(
+    incidentlab: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Hours of reading are not thrown away at a target that was wrong from the beginning."""
+    read: list[object] = []
+    monkeypatch.setattr("incidentlab.shards.ingest", lambda *_args, **_options: read.append(1))
+    (tmp_path / "thesis.duckdb").write_text("my thesis")
+
+    assert incidentlab(name, logs, "-d", "thesis.duckdb").code == errors.WarehouseError.exit_code
+    assert read == []
+
+
+def test_own_outputs_are_no_logs(incidentlab: Run, logs: Path, tmp_path: Path) -> None:
+    """Where the outputs lie among the logs, a second run says what they are, and finds what the first one found."""
+    seen = []
+    for _ in range(3):
+        assert incidentlab("report", ".", "--now", "2026-03-06T00:00:00Z", "--year", "2026").code == 0
+        sources = incidentlab("sql", "select path, status, reason from sources order by path", "--format", "csv").out
+        seen.append(sources.splitlines()[1:])
+
+    assert logs.parent == tmp_path
+    assert seen[0] == ["logs/messages,used,"]
+    assert (
+        seen[1]
+        == seen[2]
+        == [
+            "incidentlab-report.html,unused,a report of incidentlab",
+            "incidentlab.duckdb,unused,a DuckDB file",
+            "logs/messages,used,",
+        ]
+    )
+
+
 def test_scan_writes_nothing(incidentlab: Run, logs: Path, tmp_path: Path) -> None:
     """A dry run shows the sources as data and leaves no file."""
     (logs / "photo").write_bytes(bytes(range(256)) * 50)
@@ -241,6 +291,9 @@ def test_list_filters(incidentlab: Run, warehouse: Path) -> None:
         (("sql", "from read_csv('/etc/hostname')"), "disabled"),
         (("sql", "set enable_external_access = true"), "locked"),
         (("sql", ""), "the statement selects nothing"),
+        (("sql", "select 1; select 2"), "one statement at a time; these are 2"),
+        (("list", "runs", "--where", "true) --"), "Parser Error"),
+        (("query", "baseline_comparison", "--param", "baseline=lama3"), "there is no baseline 'lama3'; there are: "),
         (("show", "nonsense"), "no interruption or incident has the id 'nonsense'"),
         (("show", "i1x"), "no interruption"),
         (("explain", "nonsense"), "is neither FILE:LINE nor the id"),
@@ -268,6 +321,14 @@ def test_sql_shows_every_type(incidentlab: Run, warehouse: Path) -> None:
     outcome = incidentlab("sql", "select interval 1 day as a, 1::hugeint as b", "-d", warehouse, "--format", "jsonl")
 
     assert json.loads(outcome.out) == {"a": "1 day", "b": 1}
+
+
+def test_sql_shows_every_column(incidentlab: Run, warehouse: Path) -> None:
+    """Columns of one name are told apart, whatever their case and whatever else is called so."""
+    statement = 'select 1 as a, 2 as "A", 3 as a_2, interval 4 day as a from (select 5); -- once'
+    outcome = incidentlab("sql", statement, "-d", warehouse, "--format", "jsonl")
+
+    assert json.loads(outcome.out) == {"a": 1, "A_3": 2, "a_2": 3, "a_4": "4 days"}
 
 
 def test_show_fits_one_screen(incidentlab: Run, warehouse: Path, golden: Callable[[str, str], None]) -> None:

@@ -19,8 +19,6 @@ year = 2026
 [[time.zones]]
 path = "*/bmc/*"
 timezone = "UTC"
-[hosts]
-rewrite = [['^ip-10-(\d+)$', 'node-\1']]
 [runs]
 group_by = ["name", "user_name"]
 max_gap = "36h"
@@ -116,7 +114,8 @@ def test_paths_are_relative_to_the_file(whole: Path) -> None:
         ("[cluster]\ntimezone = 'Europe/Pari'", "cluster.timezone: there is no time zone 'Europe/Pari'"),
         ("[cluster]\ntimezone = '/etc/localtime'", "cluster.timezone: there is no time zone"),
         ("[[time.zones]]\npath = '*'\ntimezone = '+25:00'", "time.zones[0].timezone: there is no time zone '+25:00'"),
-        ("[hosts]\nrewrite = [['(', 'a']]", "hosts.rewrite[0]: '(' is no regular expression"),
+        ("[progress]\nstep = '('", "progress.step: '(' is no regular expression"),
+        ("[runs]\ngroup_by = ['colour']", "runs.group_by"),
         ("[progress]\nstep = '('", "progress.step: '(' is no regular expression"),
         ("[runs]\nmax_gap = '2 weeks'", "runs.max_gap: '2 weeks' is no duration"),
         ("[planned]\nwindows = ['none.csv']", "planned.windows: cannot read"),

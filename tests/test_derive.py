@@ -48,6 +48,7 @@ def world(*rows: dict[str, object], state: str = "FAILED", progress: tuple[datet
                 "line_no": n,
                 "local_ts": ts,
                 "has_year": True,
+                "ts_uncertainty_s": 1.0,
                 "kind": "step",
                 "step": n,
                 "job_id": "7",
@@ -94,7 +95,7 @@ def test_a_circle_of_derived_tables_is_refused():
               for name, body in (("a", "select 1 from b"), ("b", "select 1 from a"))}  # fmt: skip
 
     with pytest.raises(DefinitionError, match="circle: "):
-        derive.in_order(circle)
+        derive.in_order(circle, sqlfiles.reads)
 
 
 def test_a_direct_fault_before_the_hang_is_confirmed():
@@ -420,13 +421,13 @@ def test_a_dump_without_earlier_attempts_is_completed_from_the_log():
         signature("started", "", channels=["slurm"], kind="lifecycle", tier=0, strength="none", mark="job_started"),
         signature("failed", "", channels=["slurm"], kind="lifecycle", tier=0, strength="none", mark="job_failed"),
     ]
-    first = START - timedelta(hours=11)
+    first = START - timedelta(hours=11, minutes=7)
     nodes = '{"nodes": ["n1", "n2"]}'
     con = derived(
         job_records=[job("acct", 1, "7", "COMPLETED", start_ts=START, end_ts=END)],
         events=[
             event("ctl", 1, "started", first, channel="slurm", job_id="7", fields=nodes),
-            event("ctl", 2, "failed", first + timedelta(hours=2), channel="slurm", job_id="7"),
+            event("ctl", 2, "failed", first + timedelta(hours=1), channel="slurm", job_id="7"),
             event("ctl", 3, "started", START + timedelta(seconds=1), channel="slurm", job_id="7", fields=nodes),
         ],
         knowledge={"signatures": signatures, "components": load_components()},

@@ -19,7 +19,11 @@ from incidentlab import figures
         (3.0928, "3.09"),
         (3.0, "3"),
         (31.75, "31.8"),
-        (99.96, "100.0"),
+        (99.97, "100"),
+        (9.996, "10.0"),
+        (0.9996, "1.00"),
+        (1.005, "1.01"),
+        (999_999.6, "1.00M"),
         (100.5, "101"),
         (1203.6, "1,204"),
         (1_316_000.0, "1.32M"),
@@ -70,7 +74,7 @@ def test_bounded_gives_no_point_estimate_for_a_range() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "expected"),
-    [(None, ""), (-12.0, "-12 s"), (0.0, "+0 s"), (200.4, "+3 min 20 s"), (-7500.0, "-2 h 5 min")],
+    [(None, ""), (-12.0, "-12 s"), (-0.2, "+0 s"), (0.0, "+0 s"), (200.4, "+3 min 20 s"), (-7500.0, "-2 h 5 min")],
 )
 def test_lag_says_before_or_after(seconds, expected) -> None:
     """The distance from the end of the attempt has a sign and at most two units."""

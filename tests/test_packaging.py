@@ -1,8 +1,9 @@
-"""The wheel carries everything that the checkout has, and nothing else."""
+"""The wheel carries everything that the checkout has, and nothing else; the source archive can be worked on."""
 
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from importlib.metadata import version
@@ -29,6 +30,18 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     assert done.returncode == 0, done.stdout + done.stderr
     [wheel] = folder.glob("*.whl")
     return set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_source_archive_can_be_worked_on(tmp_path: Path) -> None:
+    """Who unpacks it has what `make test` and `bash .ci/run` need."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", str(tmp_path), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [archive] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+
+    assert {"Makefile", ".ci/run", "requirements-dev.lock", "pyproject.toml", "tests/conftest.py"} <= names
 
 
 def test_wheel_has_the_assets(shipped: set[str]) -> None:

@@ -111,6 +111,27 @@ def test_a_section_is_added_as_one_file(tmp_path, monkeypatch) -> None:
     assert re.search(r'<section id="coverage".*?[1-9]\d* rows', page_of(con), flags=re.DOTALL)
 
 
+def test_only_questions_that_are_named_are_asked(monkeypatch) -> None:
+    """A word of the text, such as `mtti` in a sentence, names no question; what is drawn or shown is asked."""
+    asked, ask = [], answers.ask
+    monkeypatch.setattr(answers, "ask", lambda con, name, **params: (asked.append(name), ask(con, name, **params))[1])
+    page_of(small_warehouse())
+
+    assert {"headline", "data_quality", "weekly"} <= set(asked)
+    assert set(asked).isdisjoint({"interruption_coverage", "line_fate"})
+
+
+def test_the_comparison_names_its_fleet(page) -> None:
+    """Heading and legend have the published fleet's own label."""
+    con = small_warehouse()
+    con.execute("update baselines set label = 'Fleet <X>' where baseline = 'llama3'")
+    other = page_of(con)
+
+    assert "Compared with Llama 3 405B pre-training (H100)</h2>" in page
+    assert "Compared with Fleet &lt;X&gt;</h2>" in other
+    assert "Fleet &lt;X&gt;, printed count, 95%" in other
+
+
 def test_links_resolve_and_stay_inside(page) -> None:
     """Each link leads to a part of the page, and nothing is loaded from elsewhere."""
     shown = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from small_warehouse import small_warehouse
 
-from incidentlab import report
+from incidentlab import figures, report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -200,6 +200,38 @@ def test_filter_that_passes_all_changes_no_share(open_page, address) -> None:
 
     assert shown(page) == "9 of 11 shown"
     assert after == before
+
+
+def test_a_loss_that_one_interruption_leaves_open_stays_open(open_page, tmp_path) -> None:
+    """Known 10 and at least 5 are at least 15, of the weakest grade, filtered as well as not."""
+    con = small_warehouse()
+    con.execute("""
+        delete from interruptions where interruption_id not in ('i1', 'i2');
+        update interruptions set bucket = 'unplanned', grade = 'C',
+            lost_gpu_h = 10, lost_gpu_h_lo = 10, lost_gpu_h_hi = 10;
+        update interruptions set lost_gpu_h = null, lost_gpu_h_lo = 5, lost_gpu_h_hi = null, grade = '-'
+        where interruption_id = 'i2';
+    """)
+    address = written(tmp_path, con)
+    for page in (open_page(address), open_page(address + "#bucket=unplanned")):
+        card = page.locator("[data-card=lost]")
+        assert (card.locator(".value").inner_text(), card.locator(".grade").inner_text()) == ("\u2265 15", "-")
+
+
+@pytest.mark.parametrize(
+    "value", [0, 0.0456, 0.9996, 1.005, 3, 9.996, 31.75, 99.97, 100.5, 1203.6, 999_999.6, 1_316_000]
+)
+def test_scripts_write_the_same_figures(open_page, tmp_path, value) -> None:
+    """A figure has the same three digits whether it was written by Python or, on a filtered page, by the script."""
+    con = small_warehouse()
+    con.execute("update interruptions set lost_gpu_h = 0, lost_gpu_h_lo = 0, lost_gpu_h_hi = 0, grade = 'A'")
+    con.execute(
+        "update interruptions set lost_gpu_h = $1, lost_gpu_h_lo = $1, lost_gpu_h_hi = $1 where interruption_id = 'i1'",
+        [value],
+    )
+    page = open_page(written(tmp_path, con) + "#bucket=unplanned")
+
+    assert page.locator("[data-card=lost] .value").inner_text() == figures.figure(value)
 
 
 def test_scripts_write_the_same_cells(open_page, address) -> None:

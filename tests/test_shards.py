@@ -15,7 +15,7 @@ from intake_samples import ALL, signature
 
 from incidentlab import discover, envelopes, parsers, shards
 from incidentlab.discover import Refused
-from incidentlab.model import INTAKE, Row
+from incidentlab.model import INTAKE, REPORT_MARK, Row
 from incidentlab.parsers import Parser, Unparsed
 from incidentlab.signatures import load_signatures
 
@@ -88,6 +88,13 @@ def test_a_log_becomes_events_and_one_source(tmp_path):
     [
         (b"", "unused", "empty"),
         (os.urandom(3000), "unused", "binary"),
+        (
+            b"\n<!doctype html>\n<html><meta charset=x>" + REPORT_MARK + b' 1.2.3">\n',
+            "unused",
+            "a report of incidentlab",
+        ),
+        (bytes(8) + b"DUCK" + bytes(3000), "unused", "a DuckDB file"),
+        (KERNEL.encode() + REPORT_MARK + b"\n", "used", None),
         (b"once upon a time\n" * 9, "unused", "unknown format, and no line of it matches a signature"),
         (CHATTER.encode() * 9, "used", None),
         (gzip.compress(KERNEL.encode() * 9999)[:-200], "used", "gzip data is cut or damaged"),
@@ -271,6 +278,26 @@ def test_a_line_before_the_first_stamp_takes_that(tmp_path):
     text = "gpu1:1:2 [0] NCCL INFO transport/net.cc:1298 -> 6\n2026-03-05 14:03:27 - INFO - going on\n"
     event = only(ingested(tmp_path, written(tmp_path, text))["events"])
     assert (event["local_ts"].isoformat(), event["ts_uncertainty_s"]) == ("2026-03-05T14:03:27", None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "apart"),
+    [
+        ("2026-03-05 14:03:20,000 - INFO - x", "[rank9]:[E305 14:03:26.000000000 ProcessGroupNCCL.cpp:683] y", 6.0),
+        ("[E1231 23:59:59.000000000 a.cpp:1] x", "[E101 00:00:02.000000000 a.cpp:1] y", 3.0),
+    ],
+)
+def test_how_far_stamps_are_apart_does_not_depend_on_a_year_that_one_lacks(
+    tmp_path, before: str, after: str, apart: float
+):
+    """A dated line and one of glog stand seconds apart, not decades; so do two of glog over New Year."""
+    text = f"{before}\ngpu1:1:2 [0] NCCL INFO transport/net.cc:1298 -> 6\n{after}\n"
+    found = [
+        event["ts_uncertainty_s"]
+        for event in ingested(tmp_path, written(tmp_path, text))["events"]
+        if "net.cc" in event["message"]
+    ]
+    assert found == [apart]
 
 
 def test_a_table_of_torchrun_is_one_event(tmp_path):

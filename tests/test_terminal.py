@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from incidentlab import formats
+from incidentlab.model import SCHEMA_VERSION
 from incidentlab.neutral import neutral
 from incidentlab.terminal import Talk, size
 
@@ -47,7 +48,7 @@ def test_json_is_lossless() -> None:
     """JSON gives every character back, times in UTC, and null for what is absent or no number."""
     document = json.loads(formats.as_json(FRAME))
 
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == SCHEMA_VERSION
     assert document["rows"] == [
         {"text": HOSTILE, "ts": "2026-03-05T14:03:22.500000Z", "hours": 3.0945, "count": -1},
         {"text": "=1+1", "ts": None, "hours": None, "count": None},
@@ -100,6 +101,15 @@ def test_table_fits_a_terminal() -> None:
 def test_markdown_keeps_its_columns() -> None:
     """A bar in a cell does not open another column."""
     assert formats.as_markdown(pl.DataFrame({"a": ["x|y"], "n": [1]})) == "| a | n |\n| --- | ---: |\n| x\\|y | 1 |\n"
+
+
+def test_markdown_is_inert() -> None:
+    """Elements, links, code and escapes of a log, also in a column's name, are shown as they stand."""
+    frame = pl.DataFrame({"<b>": ["<img src=x onerror=alert(1)> [x](javascript:1) https://x.y `c` a\\b"]})
+    head, _, row = formats.as_markdown(frame).splitlines()
+
+    assert head == "| \\<b> |"
+    assert row == "| \\<img src=x onerror=alert(1)> \\[x](javascript:1) https\\://x.y \\`c\\` a\\\\b |"
 
 
 def test_parquet_keeps_types() -> None:

@@ -1,7 +1,7 @@
 """The warehouse file: loading, publishing, refusing what is not ours."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ def test_a_build_publishes_tables_with_comments(tmp_path: Path):
     with warehouse.open_readonly(tmp_path / "w.duckdb") as con:
         silent = con.execute("""
             select table_name, column_name from duckdb_columns()
-            where comment is null and database_name = 'w' and table_name in (select table_name from duckdb_tables())
+            where comment is null and database_name = 'w' and not internal
         """).fetchall()
         tables = con.execute("select count(*) from duckdb_tables() where comment is null").fetchone()
     assert ([], (0,)) == (silent, tables)
@@ -95,14 +95,29 @@ def test_later_logs_come_beside_earlier_ones(tmp_path: Path):
     assert (2, 2) == (count(target, "sources"), count(target, "events"))
 
 
-def test_a_path_read_again_replaces_its_earlier_content(tmp_path: Path):
-    """A file that has grown counts once, with its new content."""
+def test_a_file_that_has_grown_replaces_its_earlier_content(tmp_path: Path):
+    """The same path with the same first stamp counts once, with its new content."""
     target = tmp_path / "w.duckdb"
     derive.build(target, one_fault(tmp_path / "a", "kern.log", 1), KNOWLEDGE)
     derive.build(target, one_fault(tmp_path / "b", "kern.log", 2), KNOWLEDGE)
 
     with warehouse.open_readonly(target) as con:
         assert [("k2", 2)] == con.execute("select source_id, line_no from events").fetchall()
+
+
+def test_another_days_file_of_the_same_name_comes_beside_it(tmp_path: Path):
+    """A rotated file has the path of the one before it and another beginning: both count."""
+    target = tmp_path / "w.duckdb"
+    derive.build(target, one_fault(tmp_path / "a", "kern.log", 1), KNOWLEDGE)
+    later = shards(
+        tmp_path / "b",
+        "kern.log",
+        sources=[source("k2", "kernel", [END + timedelta(days=1)], path="kern.log")],
+        events=[event("k2", 1, "gpu-lost", END + timedelta(days=1), node="n1")],
+    )
+    derive.build(target, later, KNOWLEDGE)
+
+    assert (2, 2) == (count(target, "sources"), count(target, "events"))
 
 
 def test_one_content_under_two_paths_counts_once(tmp_path: Path):

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from incidentlab import options, outputs, pipeline, summary
+from incidentlab import options, outputs, pipeline, summary, warehouse
 from incidentlab.configuration import load_site
 from incidentlab.terminal import Talk, size
 
@@ -22,8 +22,10 @@ from incidentlab.terminal import Talk, size
 @options.warehouse
 @click.pass_obj
 def command(talk: Talk, /, *, paths: tuple[str, ...], warehouse_path: Path, jobs: int, **site: Any) -> None:
-    """Add `paths` to the warehouse at `warehouse_path`."""
-    outputs.claim_warehouse(warehouse_path)
+    """Add `paths` to the warehouse at `warehouse_path`; a file that is none is refused before anything is read."""
+    outputs.claim_file(warehouse_path)
+    if warehouse_path.exists():
+        warehouse.open_readonly(warehouse_path).close()
     sources = pipeline.add_to_warehouse(paths, warehouse_path, load_site(**site), jobs=jobs, talk=talk)
     summary.say_reading(talk, sources)
     talk.say(f"wrote     {warehouse_path} {size(warehouse_path.stat().st_size)}")

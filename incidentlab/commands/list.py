@@ -42,10 +42,13 @@ def command(
             raise UsageError(f"there is no table {what!r}; there are: {', '.join(tables['name'])}")
         columns = answers.select(con, f"from {warehouse.quoted(what)} limit 0").columns
         order = ", ".join(filter(None, (sort, *map(warehouse.quoted, _by_time(columns)))))
-        rows = answers.select(con, f"select * from {warehouse.quoted(what)} where {where} order by {order}")
-    formats.show(rows.head(limit) if limit else rows, output_format)
-    if 0 < limit < rows.height:
-        talk.say(f"showing {limit:,} of {rows.height:,}; --limit 0 shows all")
+        source = f"from {warehouse.quoted(what)} where ({where}\n)"
+        most = f"limit {limit}" if limit else ""
+        rows = answers.select(con, f"select * {source} order by {order} {most}")
+        total = answers.select(con, f"select count(*) {source}").item()
+    formats.show(rows, output_format)
+    if rows.height < total:
+        talk.say(f"showing {rows.height:,} of {total:,}; --limit 0 shows all")
 
 
 def _questions() -> pl.DataFrame:

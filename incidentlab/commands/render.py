@@ -21,7 +21,7 @@ from incidentlab.terminal import Talk, size
 @click.pass_obj
 def command(talk: Talk, *, warehouse_path: Path, output: Path, title: str | None, now: datetime, force: bool) -> None:
     """Make the report at `output` from the warehouse at `warehouse_path`."""
-    outputs.claim_report(output, force=force)
+    outputs.claim_report(output, warehouse_path, force=force)
     write_report(warehouse_path, output, title, now, talk)
 
 

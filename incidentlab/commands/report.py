@@ -41,8 +41,8 @@ def command(
     **site: Any,
 ) -> None:
     """Make the warehouse at `warehouse_path` from `paths`, and the report at `output` from the warehouse."""
-    outputs.claim_report(output, force=force)
-    outputs.claim_warehouse(warehouse_path)
+    outputs.claim_report(output, warehouse_path, force=force)
+    outputs.claim_file(warehouse_path)
     if warehouse_path.exists() and not force:
         _refuse_ingested(warehouse_path)
     sources = pipeline.make_warehouse(paths, warehouse_path, load_site(**site), jobs=jobs, talk=talk)

@@ -10,7 +10,10 @@ from typing import Any
 from incidentlab.envelopes import Rewriter
 
 MAX_RECORD_LINES = 10_000
-"""A record that does not end by then is given back as it is."""
+"""A record that does not end by then is taken as it is so far."""
+
+MAX_RECORD_BYTES = 4 << 20
+"""The same for its size; a line that does not end by then is given back as it is."""
 
 SHOWN_FIELDS = (
     *("__REALTIME_TIMESTAMP", "_SOURCE_MONOTONIC_TIMESTAMP", "_HOSTNAME", "_TRANSPORT", "SYSLOG_IDENTIFIER", "_COMM"),
@@ -33,37 +36,55 @@ def line_by_line(compose: Callable[[bytes], bytes]) -> Callable[[], Rewriter]:
 
 def by_records(begins: re.Pattern[bytes], compose: Compose) -> Callable[[], Rewriter]:
     """A maker of rewriters for records whose first line `begins` matches."""
-
-    def make() -> Rewriter:
-        held: list[bytes] = []
-        open_line: list[bytes] = []
-
-        def rewrite(data: bytes, is_last: bool) -> bytes:
-            lines = b"".join([*open_line, data]).split(b"\n")
-            tail = lines.pop()
-            open_line[:] = [tail]
-            out: list[bytes] = []
-            for line in [*lines, tail] if is_last and tail else lines:
-                if held and (begins.match(line) or len(held) >= MAX_RECORD_LINES):
-                    out.extend(_one_line(held, compose))
-                    held.clear()
-                held.append(line)
-            if is_last:
-                out.extend(_one_line(held, compose))
-            text = b"".join(line + b"\n" for line in out)
-            return text[:-1] if is_last and tail else text
-
-        return rewrite
-
-    return make
+    return lambda: _Records(begins, compose)
 
 
-def _one_line(record: Sequence[bytes], compose: Compose) -> list[bytes]:
-    composed = compose(record)
-    if composed is None:
-        return list(record)
-    place, text = composed
-    return [text if number == place else b" " for number in range(len(record))]
+class _Records:
+    """The rewriter of one source: holds the record that is not complete yet, within the limits above."""
+
+    def __init__(self, begins: re.Pattern[bytes], compose: Compose) -> None:
+        self._begins = begins
+        self._compose = compose
+        self._held: list[bytes] = []
+        self._size = 0
+        self._tail = b""
+        self._is_endless = False
+
+    def __call__(self, data: bytes, is_last: bool) -> bytes:
+        *lines, tail = (self._tail + data).split(b"\n")
+        out: list[bytes] = []
+        if self._is_endless and lines:  # the end of a line whose beginning was given back
+            out.append(lines.pop(0))
+            self._is_endless = False
+        for line in [*lines, tail] if is_last and tail else lines:
+            out.extend(self._next(line))
+        if is_last:
+            out.extend(self._done())
+            return b"\n".join(out) if tail else _ended(out)
+        self._is_endless = self._is_endless or len(tail) > MAX_RECORD_BYTES
+        self._tail = b"" if self._is_endless else tail
+        return _ended([*out, *self._done()]) + tail if self._is_endless else _ended(out)
+
+    def _next(self, line: bytes) -> list[bytes]:
+        """What is complete now that `line` is known."""
+        is_full = len(self._held) >= MAX_RECORD_LINES or self._size > MAX_RECORD_BYTES
+        done = self._done() if is_full or self._begins.match(line) else []
+        self._held.append(line)
+        self._size += len(line)
+        return done
+
+    def _done(self) -> list[bytes]:
+        """The record that is held, as lines."""
+        record, self._held, self._size = self._held, [], 0
+        composed = self._compose(record) if record else None
+        if composed is None:
+            return record
+        place, text = composed
+        return [text if number == place else b" " for number in range(len(record))]
+
+
+def _ended(lines: Sequence[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
 
 
 def short_unix(entry: dict[str, Any]) -> bytes | None:

@@ -41,7 +41,8 @@ _SUBSYSTEM = re.compile(
 _KMSG = re.compile(r"(?P<priority>\d{1,4}),\d+,(?P<micros>\d{1,18}),[-c+][^;\s]{0,40};")
 
 #       },{ "pri": 4, "time":  5245.304902, "msg": "NVRM: ..."      with each key on its own line
-_JSON = re.compile(rb'"time": *([\d.]+),(?s:.*?)"msg": *("(?:[^"\\\n]|\\.)*")')
+_JSON_TIME = re.compile(rb'"time": *([\d.]+),')
+_JSON_TEXT = re.compile(rb'"msg": *("(?:[^"\\\n]|\\.)*")')
 _JSON_BEGINS = re.compile(rb"\s*(?:\},)?\{\s*$")
 
 
@@ -101,15 +102,16 @@ def _kmsg(line: str) -> Prefix | None:
 
 def _composed(record: Sequence[bytes]) -> tuple[int, bytes] | None:
     """One object of `dmesg --json`, as the line that dmesg prints without that option."""
-    found = _JSON.search(b"\n".join(record))
+    whole = b"\n".join(record)
+    time, found = _JSON_TIME.search(whole), _JSON_TEXT.search(whole)
     place = next((number for number, line in enumerate(record) if line.lstrip().startswith(b'"msg"')), None)
-    if not found or place is None:
+    if not time or not found or place is None:
         return None
     try:
-        text = msgspec.json.decode(found[2], type=str)
+        text = msgspec.json.decode(found[1], type=str)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return place, b"[%12s] %s" % (found[1], text.replace("\n", "#012").encode())
+    return place, b"[%12s] %s" % (time[1], text.replace("\n", "#012").encode())
 
 
 _AT = datetime.fromisoformat("2026-03-05T14:03:22")

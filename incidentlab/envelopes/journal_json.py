@@ -116,7 +116,7 @@ ENVELOPES = (
         None,
         outer=True,
         peel=unix,
-        opening=r'\{\s*\n\s*"[A-Z_]+" ?: ?',
+        opening=r'\{[ \t\r]*\n\s*"[A-Z_]+" ?: ?',
         rewriter=by_records(re.compile(rb"\{"), _pretty),
         samples=((_PRETTY, _EXPECTED),),
     ),

@@ -17,7 +17,9 @@ _TORCHRUN = re.compile(r"\[(?P<role>(?!rank\d)[A-Za-z_][\w-]{0,40}?)(?P<local>\d
 # [1,3]<stderr>:Traceback (most recent call last):
 _MPIRUN = re.compile(r"\[\d+,(?P<rank>\d{1,8})\]<std(?:out|err|diag)>: ?")
 # gpu0412: [Thu Mar  5 14:03:22 2026] NVRM: ...        believed only in front of something that is stamped
-_PDSH = re.compile(r"(?P<host>[A-Za-z][\w-]*\d[\w.-]*): (?=\[[ \dA-Z]|<\d|\d{4}-\d\d-\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:)")
+_PDSH = re.compile(
+    r"(?P<host>[A-Za-z][\w-]{0,62}\d[\w.-]{0,190}): (?=\[[ \dA-Z]|<\d|\d{4}-\d\d-\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:)"
+)
 # 2026-03-05T13:03:22.123456789Z stderr F Traceback (most recent call last):
 _CRI = re.compile(rf"(?P<stamp>{stamps.ISO}{stamps.ZONE}) std(?:out|err) [FP] ")
 

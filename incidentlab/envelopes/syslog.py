@@ -28,7 +28,7 @@ _UNIX = re.compile(rf"(?P<stamp>\d{{9,10}}\.\d{{6}}) {HOST_TAG}")
 # [412345.678901] gpu0412 kernel: NVRM: ...   and short-delta's  [412345.678901 <    0.000012>] gpu0412 ...
 _MONOTONIC = re.compile(rf"\[ *(?P<uptime>\d+\.\d{{6}})(?: <[ +\d.]+>)?\] (?=\S+ \S+: ){HOST_TAG}")
 
-# Abbreviations that mean one offset everywhere; CST, IST or BST do not, and are left to the site's zone.
+# Abbreviations as the time zone database prints them; CST, IST and BST mean several zones and are left to the site's.
 _ZONE_NAMES = {
     "UTC": "Z", "GMT": "Z", "Z": "Z", "WET": "Z", "WEST": "+01:00", "CET": "+01:00", "CEST": "+02:00", "EET": "+02:00",
     "EEST": "+03:00", "MSK": "+03:00", "JST": "+09:00", "KST": "+09:00", "EST": "-05:00", "EDT": "-04:00",

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+import re2
+
 from incidentlab.model import Row
 from incidentlab.parsers import Lines, Parser, Sample, Unparsed, slurm_values
 
 # JobId=7301 UserId=mia(1007) GroupId=mia(1007) Name=train it JobState=FAILED Partition=gpu TimeLimit=60 StartTime=...
-_LINE = re.compile(
+_LINE = re2.compile(
     r"JobId=(?P<JobId>\d+) UserId=(?P<UserId>[^ (]*)\S* GroupId=\S* Name=(?P<Name>.*) JobState=(?P<JobState>\S+) "
     r"Partition=(?P<Partition>\S*) TimeLimit=(?P<TimeLimit>\S*) StartTime=(?P<StartTime>\S*) "
     r"EndTime=(?P<EndTime>\S*) NodeList=(?P<NodeList>.*) NodeCnt=(?P<NodeCnt>\d*) ProcCnt=\d* WorkDir=(?P<WorkDir>.*)"
@@ -53,6 +55,7 @@ def _values(cells: dict[str, str]) -> dict[str, Any]:
     return {
         "cluster": None if more.get("Cluster") in _NO_CLUSTER else more["Cluster"],
         "job_id": _job_id(cells["JobId"], more),
+        "job_number": cells["JobId"],
         "name": cells["Name"] or None,
         "user_name": cells["UserId"] or None,
         "account": more.get("Account") or None,

@@ -77,6 +77,7 @@ def _values(record: slurm_table.Record) -> dict[str, Any]:
         "line_no": record.line_no,
         "line_count": record.line_count,
         "job_id": job_id,
+        "job_number": (cells.get("jobidraw") or (None, None))[0],
         "step": step,
         "state": state,
         "state_by": state_by,
@@ -117,10 +118,18 @@ def _instants(stamps: list[tuple[datetime | None, int | None]]) -> dict[str, Any
     """The four times and their common offset; times with several offsets (a clock change between them) become UTC."""
     offsets = {offset for _, offset in stamps if offset is not None}
     if len(offsets) > 1:
-        stamps = [(local and local - timedelta(seconds=offset or 0), 0) for local, offset in stamps]
+        stamps = [(local and _in_utc(local, offset or 0), 0) for local, offset in stamps]
         offsets = {0}
     times = {f"{name}_ts": local for name, (local, _) in zip(_INSTANTS, stamps, strict=True)}
     return {**times, "utc_offset_s": offsets.pop() if offsets else None}
+
+
+def _in_utc(local: datetime, offset_s: int) -> datetime | None:
+    """None at the two ends of the calendar, where no such time exists."""
+    try:
+        return local - timedelta(seconds=offset_s)
+    except OverflowError:
+        return None
 
 
 def _minutes(count: int | None) -> int | None:
@@ -137,6 +146,12 @@ JobID|JobName|User|State|ExitCode|Start|End|ElapsedRaw|NNodes|AllocTRES|NodeList
 7301|pretrain-9b|mia|NODE_FAIL|1:0|2026-03-03T08:00:11|2026-03-03T09:10:11|4200|2|gres/gpu:h100=16,gres/gpu=16|n[09-10]
 7301.batch|batch||CANCELLED|0:15|2026-03-03T08:00:11|2026-03-03T09:10:12|4201|1|gres/gpu=8|n09
 7302_4|sweep|lr=3e-4|mia|CANCELLED by 1007|0:0|2026-03-03T09:12:00|Unknown|60|1|gres/gpu:a100=1,gres/gpu:h100=2|n11
+"""
+
+# sacct -P -o jobidraw,jobid,state: the nodes know the task of an array by its plain number.
+_BOTH_IDS = """\
+JobIDRaw|JobID|State
+7306|7302_4|FAILED
 """
 
 # sacct without options: fixed columns, long cells cut and marked with +.
@@ -192,6 +207,7 @@ PARSER = Parser(
                 ),
             ),
         ),
+        Sample(_BOTH_IDS, (Row("job_records", {"job_id": "7302_4", "job_number": "7306", "step": None}),)),
         Sample(
             _FIXED,
             (

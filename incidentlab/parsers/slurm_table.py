@@ -16,6 +16,9 @@ from incidentlab.parsers import Unparsed
 MAX_LINES = 100
 """A record over more lines is given up: something else is wrong."""
 
+MAX_RECORD_CHARS = 1_000_000
+"""The same for its size; each line that is joined is read anew with all before it."""
+
 MAX_COLUMNS = 250
 """A line of more names is no header; sacct knows about 120 columns."""
 
@@ -168,7 +171,8 @@ class _Pending:
 
     def wants(self, line: str) -> bool:
         """True if the line, which is no record by itself, may be the next of this one."""
-        if self.table.begins(line) or len(self.lines) >= MAX_LINES:
+        is_full = len(self.lines) >= MAX_LINES or sum(map(len, self.lines)) > MAX_RECORD_CHARS
+        if is_full or self.table.begins(line):
             return False
         return self.values is None or self.table.continues(line)
 

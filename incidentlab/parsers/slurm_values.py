@@ -5,7 +5,7 @@ The forms are those of Slurm's src/common/{parse_time,print_fields,slurm_protoco
 """
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from incidentlab import hosts, stamps
 
@@ -67,7 +67,7 @@ def duration(text: str) -> int | None:
     if not match:
         raise ValueError(f"not a duration: {text!r}")
     days, hours, minutes, seconds = (int(match[unit] or 0) for unit in "dhms")
-    return int(timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds).total_seconds())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def integer(text: str) -> int | None:

@@ -49,7 +49,7 @@ def _parse(lines: Lines) -> Iterator[Row | Unparsed]:
             kept.append((line_no, line))
     try:
         content = _DECODER.decode("\n".join(line for _, line in kept)) if kept else None
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         yield from (Unparsed(line_no, f"not an error file: {error}") for line_no, _ in kept)
         return
     if content:

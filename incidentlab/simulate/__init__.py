@@ -23,14 +23,13 @@ __all__ = ["Scenario", "Truth", "find_scenario", "load_scenario", "simulate"]
 def simulate(scenario: Path, out: Path, seed: int | None = None) -> Truth:
     """Play a scenario and write `out`/logs/, `out`/truth.csv and `out`/story.toml; `seed` replaces the scenario's own.
 
-    Raises `UsageError` if the scenario does not fit or `out` holds something already.
+    Raises `UsageError` if the scenario does not fit, or `out` holds something already or cannot be a folder.
     """
     spec = load_scenario(scenario)
-    if out.exists() and any(out.iterdir()):
-        raise UsageError("is not empty", str(out))
+    _claim(out)
     world = Director(spec, spec.seed if seed is None else seed).direct()
     logs = out / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    logs.mkdir()
     write_hosts(world, host_lines(world), logs)
     write_controller_log(world, logs)
     write_drain_reasons(world, logs)
@@ -39,3 +38,14 @@ def simulate(scenario: Path, out: Path, seed: int | None = None) -> Truth:
     truth = tell_truth(world)
     write_truth(truth, world, scenario.stem, out)
     return truth
+
+
+def _claim(out: Path) -> None:
+    """Make the folder `out`, or see that it is empty."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        is_taken = any(out.iterdir())
+    except OSError as error:
+        raise UsageError(f"cannot be a folder ({error.strerror}); choose another -o", str(out)) from error
+    if is_taken:
+        raise UsageError("is not empty; choose another -o", str(out))

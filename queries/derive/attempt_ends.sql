@@ -8,14 +8,24 @@
 -- column fault_events bigint: faults on it or its nodes near the end
 -- column stopped_ts timestamptz: when work stopped, as far as anything tells
 -- column next_start_ts timestamptz: start of the next try of the run
-with steps as (
+with timed as (
+    -- a step without a stamp of its own cannot say that work went on
+    select *, ts is not null and coalesce(ts_uncertainty_s <= 60, false) as is_timed
+    from progress
+    where attempt_id is not null and kind = 'step'
+),
+
+steps as (
     select
         attempt_id,
-        max(ts) filter (where kind = 'step') as last_progress_ts,
-        (epoch(max(ts) filter (where kind = 'step')) - epoch(min(ts) filter (where kind = 'step')))
-        / nullif(count(distinct ts) filter (where kind = 'step') - 1, 0) as step_gap_s
-    from progress
-    where attempt_id is not null and ts is not null
+        -- nor can the last stamp say that work stopped with it, where later steps have none
+        case
+            when not coalesce(max(step) filter (where not is_timed) > max(step) filter (where is_timed), false)
+                then max(ts) filter (where is_timed)
+        end as last_progress_ts,
+        (epoch(max(ts) filter (where is_timed)) - epoch(min(ts) filter (where is_timed)))
+        / nullif(count(distinct ts) filter (where is_timed) - 1, 0) as step_gap_s
+    from timed
     group by attempt_id
 ),
 
@@ -50,8 +60,11 @@ select
     n.first_symptom_ts,
     coalesce(n.collective_timeouts, 0) as collective_timeouts,
     coalesce(n.fault_events, 0) as fault_events,
-    -- a step after the first complaint means that work went on
-    coalesce(greatest(s.last_progress_ts, least(n.first_symptom_ts, a.end_ts)), s.last_progress_ts, n.first_symptom_ts, a.end_ts)
+    -- a step after the first complaint means that work went on; LEAST skips nulls, and no complaint is no instant
+    coalesce(
+        greatest(s.last_progress_ts, case when n.first_symptom_ts is not null then least(n.first_symptom_ts, a.end_ts) end),
+        a.end_ts
+    )
         as stopped_ts,
     f.next_start_ts
 from attempts as a

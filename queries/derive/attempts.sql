@@ -3,7 +3,7 @@
 -- column run_id varchar: chain of tries it belongs to
 -- column cluster varchar: cluster; '' if none is named
 -- column job_id varchar: scheduler's job id; null if only its output is known
--- column restart_count bigint: earlier tries under the same job id
+-- column restart_count bigint: earlier tries under the same job id; null without one
 -- column attempt_no bigint: place in the run, from 1
 -- column name varchar: job name
 -- column user_name varchar: owner
@@ -38,14 +38,22 @@ accounted as (
     cross join gpus as g
 ),
 
+-- the log names no job; a record of another try of it does
+named as (
+    select cluster, job_id, min(name) as name, min(user_name) as user_name, min(partition) as partition,
+        min(work_dir) as work_dir
+    from accounted
+    group by cluster, job_id
+),
+
 logged as (
     select
-        l.attempt_id, l.cluster, l.job_id, null as name, null as user_name, null as partition, l.state, l.exit_code,
-        null as exit_signal, null as submit_ts, l.start_ts, l.end_ts, epoch(l.end_ts) - epoch(l.start_ts) as elapsed_s,
+        l.attempt_id, l.cluster, l.job_id, n.name, n.user_name, n.partition, l.state, l.exit_code, null as exit_signal, null as submit_ts, l.start_ts, l.end_ts, epoch(l.end_ts) - epoch(l.start_ts) as elapsed_s,
         null as time_limit_s, len(l.nodes)::integer as node_count, (len(l.nodes) * g.per_node)::integer as gpu_count,
-        null as reason, null as work_dir, l.has_ended, 'controller log' as basis
+        null as reason, n.work_dir, l.has_ended, 'controller log' as basis
     from attempts_logged as l
     cross join gpus as g
+    left join named as n using (cluster, job_id)
 ),
 
 printed as (
@@ -77,31 +85,51 @@ tries as (
     window of_job as (partition by cluster, job_id)
 ),
 
--- one run: the same job requeued, or the same work submitted again within two days after it broke off
+settings as (
+    select
+        coalesce(
+            string_split(max(value) filter (where key = 'run_group_by'), ','), ['name', 'user_name', 'work_dir', 'node_count']
+        ) as group_by,
+        coalesce(max(try_cast(value as bigint)) filter (where key = 'run_max_gap_s'), 172800) as max_gap_s
+    from meta
+),
+
+-- what tries of one run have in common; tasks of an array, and jobs without a name, are runs of their own
+described as (
+    select
+        t.*,
+        s.max_gap_s,
+        {
+            'cluster': t.cluster,
+            'name': case when list_contains(s.group_by, 'name') then t.name end,
+            'user_name': case when list_contains(s.group_by, 'user_name') then t.user_name end,
+            'partition': case when list_contains(s.group_by, 'partition') then t.partition end,
+            'work_dir': case when list_contains(s.group_by, 'work_dir') then t.work_dir end,
+            'node_count': case when list_contains(s.group_by, 'node_count') then t.node_count end,
+            'output': case when t.name is null and t.job_id is null then t.attempt_id end,
+            'job_id': case when t.name is null or t.job_id like '%\_%' escape '\' then t.job_id end
+        } as work
+    from tries as t
+    cross join settings as s
+),
+
+-- one run: the same job requeued, or the same work submitted again soon after it broke off
 chained as (
     select
         *,
         coalesce(
             lag(state) over same_work = 'COMPLETED'
             or start_ts < lag(end_ts) over same_work
-            or start_ts > lag(end_ts) over same_work + to_days(2)
+            or start_ts > lag(end_ts) over same_work + to_seconds(max_gap_s)
             or (name is null and job_id is distinct from lag(job_id) over same_work),
             true
         ) as opens
-    from tries
-    window same_work as (
-        partition by cluster, name, user_name, work_dir, node_count, case when name is null or job_id like '%\_%' escape '\' then job_id end
-        order by start_ts, attempt_id
-    )
+    from described
+    window same_work as (partition by work order by start_ts, attempt_id)
 ),
 
 numbered as (
-    select
-        *,
-        count(*) filter (where opens) over (
-            partition by cluster, name, user_name, work_dir, node_count, case when name is null or job_id like '%\_%' escape '\' then job_id end
-            order by start_ts, attempt_id
-        ) as chain
+    select *, count(*) filter (where opens) over (partition by work order by start_ts, attempt_id) as chain
     from chained
 )
 
@@ -110,7 +138,10 @@ select
     first_value(attempt_id) over run as run_id,
     cluster,
     job_id,
-    row_number() over (partition by cluster, job_id order by start_ts, attempt_id) - 1 as restart_count,
+    case
+        when job_id is not null
+            then row_number() over (partition by cluster, job_id order by start_ts, attempt_id) - 1
+    end as restart_count,
     row_number() over run as attempt_no,
     name,
     user_name,
@@ -130,8 +161,5 @@ select
     has_ended,
     basis
 from numbered
-window run as (
-    partition by cluster, name, user_name, work_dir, node_count, case when name is null or job_id like '%\_%' escape '\' then job_id end, chain
-    order by start_ts, attempt_id
-)
+window run as (partition by work, chain order by start_ts, attempt_id)
 order by start_ts, attempt_id

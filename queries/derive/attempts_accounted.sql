@@ -17,7 +17,10 @@ with seen as (
         epoch(a.start_ts)::bigint % 900 as quarter_s,
         case
             when a.is_final
-                then coalesce(case when a.elapsed_s >= 0 then a.elapsed_s end, case when a.end_ts >= a.start_ts then epoch(a.end_ts)::bigint - epoch(a.start_ts)::bigint end)
+                then coalesce(
+                    case when a.elapsed_s >= 0 then a.elapsed_s end,
+                    case when a.end_ts >= a.start_ts then epoch(a.end_ts)::bigint - epoch(a.start_ts)::bigint end
+                )
         end as length_s
     from attempts_read as a
     inner join intake.job_records as r using (record_id)
@@ -29,14 +32,19 @@ ended as (
 ),
 
 keyed as (
-    select s.*
+    select
+        s.*,
+        -- two records of one dump are never the same run
+        row_number() over (
+            partition by s.source_id, s.cluster, s.job_id, s.quarter_s, s.length_s order by s.start_ts, s.record_id
+        ) as occurrence
     from seen as s
     left join ended as e using (cluster, job_id, quarter_s)
     where s.length_s is not null or e.job_id is null
 ),
 
 voted as (
-    select *, count(distinct source_id) over (partition by cluster, job_id, quarter_s, length_s, start_ts) as votes
+    select *, count(distinct source_id) over (partition by cluster, job_id, quarter_s, length_s, occurrence, start_ts) as votes
     from keyed
 ),
 
@@ -46,12 +54,12 @@ ranked as (
         first_value(start_ts) over agreed as agreed_start_ts,
         first_value(end_ts) over agreed as agreed_end_ts,
         row_number() over (
-            partition by cluster, job_id, quarter_s, length_s
+            partition by cluster, job_id, quarter_s, length_s, occurrence
             order by is_final desc, last_seen_ts desc, len(nodes) desc nulls last, record_id
         ) as place
     from voted
     window agreed as (
-        partition by cluster, job_id, quarter_s, length_s
+        partition by cluster, job_id, quarter_s, length_s, occurrence
         order by is_zoned desc, votes desc, is_final desc, last_seen_ts desc, record_id
     )
 )

@@ -83,6 +83,7 @@ where
                 or (
                     abs(epoch(s.start_ts) - epoch(a.start_ts)) < 14 * 3600
                     and (abs(epoch(s.start_ts) - epoch(a.start_ts)) + 2) % 900 <= 4
+                    and abs((epoch(e.end_ts) - epoch(s.start_ts)) - (epoch(a.end_ts) - epoch(a.start_ts))) <= 5
                 )
             )
     )

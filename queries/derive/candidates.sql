@@ -34,13 +34,28 @@ near as (
     inner join event_attempts as m using (attempt_id)
     inner join events as e using (event_id)
     inner join signatures as s on e.signature = s.name
-    where m.delta_s is null or m.delta_s between -coalesce(s.lookback_s, 2700) and 600
+    -- what broke a job that stood still came as it stopped, however long it then stood
+    where
+        m.delta_s is null
+        or m.delta_s between
+        least(0, coalesce(epoch(b.last_progress_ts) - epoch(b.end_ts), 0)) - coalesce(s.lookback_s, 2700) and 600
 ),
 
 single as (
     select *, 'its own line' as rule
-    from near
-    where kind = 'fault' and tier > 0 and component not in ('', 'unattributed')
+    from near as n
+    where
+        kind = 'fault' and tier > 0 and component not in ('', 'unattributed')
+        -- a server that was back within two minutes held the job up; it did not stop it
+        and not exists (
+            select 1
+            from near as o
+            where
+                o.attempt_id = n.attempt_id and o.node = n.node and o.kind = 'recovery' and o.component = n.component
+                and n.component = 'dependency.filesystem' and n.strength = 'suggestive'
+                and o.fields ->> 'server' = n.fields ->> 'server'
+                and o.ts between n.ts and least(n.ts + to_minutes(2), n.end_ts - to_seconds(30))
+        )
 ),
 
 -- GPUs of one node that vanish in the same ten seconds share a switch or riser
@@ -96,12 +111,23 @@ taken as (
     from near as n
     where
         n.mark in ('shutdown_orderly', 'driver_loaded') and n.basis = 'node' and n.delta_s <= 120
+        -- every boot loads the driver, after a crash as well
+        and not (
+            n.mark = 'driver_loaded'
+            and exists (
+                select 1
+                from near as o
+                where
+                    o.attempt_id = n.attempt_id and o.node = n.node and o.mark = 'boot'
+                    and o.ts between n.ts - to_minutes(15) and n.ts
+            )
+        )
         and n.ts between greatest(n.stopped_ts - to_minutes(10), n.start_ts + to_minutes(5)) and n.end_ts + to_minutes(2)
 ),
 
--- people gave a reason for the node only when the job was gone
+-- people gave a reason for the node only when the job was gone; the job's own last word counts more
 taken_later as (
-    select n.* replace ('maintenance.unplanned' as component, 9 as tier, 'suggestive' as strength),
+    select n.* replace ('maintenance.unplanned' as component, 12 as tier, 'suggestive' as strength),
         'a node was taken for maintenance as the job ended' as rule
     from near as n
     where
@@ -139,7 +165,12 @@ gathered as (
 weighed as (
     select
         *,
-        coalesce(onset_ts <= first_symptom_ts + to_seconds(coalesce(ts_uncertainty_s, 0) + 2), true) as is_before_symptom,
+        -- an unknown instant, or one lent from more than five minutes away, is before nothing; 2 s is what clocks may differ
+        case
+            when onset_ts is null or coalesce(ts_uncertainty_s, 300) >= 300 then false
+            when first_symptom_ts is null then true
+            else onset_ts <= first_symptom_ts + to_seconds(ts_uncertainty_s + 2)
+        end as is_before_symptom,
         epoch(last_progress_ts) - epoch(ts) as went_on_s,
         epoch(ts) - epoch(end_ts) as late_s,
         -- people explain afterwards; a dying host may speak late, but infrastructure for all is at fault only if it broke before
@@ -170,7 +201,7 @@ select
         when went_on_s > greatest(120, 5 * coalesce(step_gap_s, 0))
             then 'training went on for ' || round(went_on_s / 60, 1) || ' min after it'
         when late_s > grace_s then 'it came ' || round(late_s)::bigint || ' s after the end'
-        when not is_before_symptom then 'it came after the first symptom'
+        when not is_before_symptom then 'it is not certain that it came before the first symptom'
     end as against
 from weighed
 order by attempt_id, event_id, component

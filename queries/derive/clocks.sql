@@ -3,6 +3,7 @@
 -- column timezone varchar: IANA name or +HH:MM of stamps without a zone
 -- column shift_s bigint: seconds to add to the source's zone-less stamps, found from anchors shared with other sources
 -- column year integer: year of the last stamp, where the lines carry none
+-- column turn_lines bigint[]: lines before which a New Year lies
 -- column is_year_assumed boolean: true if nothing but the file's date tells the year
 -- column basis varchar: where the zone comes from
 with used as (
@@ -12,7 +13,7 @@ with used as (
 ruled as (
     select u.source_id, arg_min(z.timezone, z.priority) as timezone, arg_min(z.basis, z.priority) as basis
     from used as u
-    inner join time_zones as z on u.path glob z.pattern and z.pattern <> '*'
+    inner join time_zones as z on u.path glob z.pattern
     group by u.source_id
 ),
 
@@ -27,27 +28,17 @@ own as (
     where utc_offset_s is not null
 ),
 
-last_stamp as (
-    select source_id, arg_max(local_ts, line_no) as local_ts
-    from (
-        select source_id, line_no, local_ts from intake.events where not has_year and local_ts is not null
-        union all
-        select source_id, line_no, local_ts from intake.progress where not has_year and local_ts is not null
-    )
-    group by source_id
-),
-
 -- the year in which the last stamp falls into the span of dated stamps, else the latest that the file's date allows
 framed as (
     select
         l.source_id,
         max(y.year) filter (
-            where try_cast(y.year || strftime(l.local_ts, '-%m-%d') as date) between f.first_day - 2 and f.last_day + 2
+            where try_cast(y.year || strftime(l.last_ts, '-%m-%d') as date) between f.first_day - 2 and f.last_day + 2
         ) as in_frame,
         max(y.year) filter (
-            where try_cast(y.year || strftime(l.local_ts, '-%m-%d') as date) <= u.modified_ts::date + 1
+            where try_cast(y.year || strftime(l.last_ts, '-%m-%d') as date) <= u.modified_ts::date + 1
         ) as by_file_date
-    from last_stamp as l
+    from year_turns as l
     inner join used as u using (source_id)
     inner join source_clusters as k using (source_id)
     left join year_frame as f using (cluster)
@@ -62,9 +53,10 @@ configured as (
 select
     u.source_id,
     coalesce(r.timezone, o.timezone, z.zone, s.timezone) as timezone,
-    coalesce(a.shift_s, 0) as shift_s,
+    case when r.timezone is null and o.timezone is null then coalesce(a.shift_s, 0) else 0 end as shift_s,
     coalesce(c.year, f.in_frame, f.by_file_date)::integer as year,
-    u.has_year is false and c.year is null and f.in_frame is null as is_year_assumed,
+    y.turn_lines,
+    y.source_id is not null and c.year is null and f.in_frame is null as is_year_assumed,
     case
         when r.timezone is not null then r.basis
         when o.timezone is not null then 'written in the lines'
@@ -80,5 +72,6 @@ left join ruled as r using (source_id)
 left join own as o using (source_id)
 left join output_zones as z using (source_id)
 left join framed as f using (source_id)
+left join year_turns as y using (source_id)
 left join zone_shifts as a using (source_id)
 order by u.source_id

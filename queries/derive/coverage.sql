@@ -8,18 +8,8 @@ select
     s.source_id,
     n.node,
     s.channel,
-    instant_of(
-        case
-            when s.has_year then s.first_local_ts
-            -- both stand in one placeholder year: a first stamp months after the last one is of the year before
-            else with_year(s.first_local_ts, c.year - (s.first_local_ts > s.last_local_ts + to_days(180))::integer)
-        end,
-        s.utc_offset_s, c.timezone, c.shift_s
-    ) as first_ts,
-    instant_of(
-        case when s.has_year then s.last_local_ts else with_year(s.last_local_ts, c.year) end,
-        s.utc_offset_s, c.timezone, c.shift_s
-    ) as last_ts
+    instant_of(dated(s.first_local_ts, c.year, c.turn_lines, 0), s.utc_offset_s, c.timezone, c.shift_s) as first_ts,
+    instant_of(dated(s.last_local_ts, c.year, c.turn_lines, s.lines + 1), s.utc_offset_s, c.timezone, c.shift_s) as last_ts
 from intake.sources as s
 inner join clocks as c using (source_id)
 left join source_nodes as n using (source_id)

@@ -5,7 +5,7 @@
 -- column rule varchar: the rule that decided
 -- column decided_by varchar: the event that the rule rests on, if one
 with ended as (
-    select a.*, e.last_progress_ts, e.step_gap_s, e.collective_timeouts, e.fault_events
+    select a.*, e.last_progress_ts, e.step_gap_s, e.first_symptom_ts, e.collective_timeouts, e.fault_events
     from attempts as a
     inner join attempt_ends as e using (attempt_id)
     where
@@ -22,6 +22,11 @@ signs as (
             where e.mark in ('node_reason', 'node_drain') and e.ts < a.end_ts and e.ts > a.end_ts - to_days(1)
             and is_maintenance(coalesce(e.fields ->> 'reason', e.message))
         ) as drain_id,
+        -- parts are also changed after a fault: such a reason is a plan only while nothing was wrong
+        arg_min(e.event_id, e.ts) filter (
+            where e.mark in ('node_reason', 'node_drain') and e.ts < a.end_ts and e.ts > a.end_ts - to_days(1)
+            and regexp_matches(coalesce(e.fields ->> 'reason', e.message), '(?i)\b(swap|replac|rma\b|repair|mov(e|ing)\b|vendor\b)')
+        ) as repair_id,
         arg_min(e.event_id, e.ts) filter (
             where e.mark = 'node_reboot_requested' and e.ts < a.end_ts + to_seconds(5) and e.ts > a.end_ts - to_days(1)
         ) as reboot_id,
@@ -45,7 +50,8 @@ windows as (
     select a.attempt_id, min(w.event_id) as reservation_id
     from ended as a
     inner join planned_windows as w
-        on a.end_ts between w.start_ts and w.end_ts + to_minutes(10) and coalesce(w.announced_ts < a.end_ts, true)
+        -- jobs are sent away as the window opens, a little before or after
+        on a.end_ts between w.start_ts - to_minutes(5) and w.end_ts + to_minutes(10) and coalesce(w.announced_ts < a.end_ts, true)
     where
         w.scope = 'cluster'
         or exists (select 1 from attempt_nodes as n where n.attempt_id = a.attempt_id and n.node = w.scope)
@@ -56,6 +62,7 @@ facts as (
     select
         a.*,
         s.drain_id,
+        s.repair_id,
         s.reboot_id,
         s.preempt_id,
         s.cancel_id,
@@ -68,7 +75,9 @@ facts as (
         or (
             a.last_progress_ts is not null
             and epoch(a.end_ts) - epoch(a.last_progress_ts) > greatest(600, 3 * coalesce(a.step_gap_s, 0))
-        ) as is_hung
+        ) as is_hung,
+        -- who is sent away was well until then
+        a.fault_events > 0 and coalesce(a.first_symptom_ts < a.end_ts - to_seconds(15), false) as is_broken_before
     from ended as a
     left join signs as s using (attempt_id)
     left join windows as w using (attempt_id)
@@ -94,8 +103,15 @@ judged as (
             when reboot_id is not null then ['planned', 'maintenance', 'reboot requested before the end']
             when
                 drain_id is not null and collective_timeouts = 0
-                and (state in ('REQUEUED', 'CANCELLED') or (state in ('NODE_FAIL', 'FAILED') and fault_events = 0))
+                and (
+                    (state in ('REQUEUED', 'CANCELLED') and not is_broken_before)
+                    or (state in ('NODE_FAIL', 'FAILED') and fault_events = 0)
+                )
                 then ['planned', 'maintenance', 'a node was drained for maintenance before the end']
+            when
+                repair_id is not null and fault_events = 0 and not is_hung
+                and (state = 'REQUEUED' or (state = 'CANCELLED' and is_by_operator))
+                then ['planned', 'maintenance', 'a node was drained for repair before the end']
             when state = 'CANCELLED' and is_hung then ['unplanned', 'hang', 'cancelled while it stood still']
             when state = 'CANCELLED' and fault_events > 0 and coalesce(is_by_operator, true)
                 then ['unplanned', 'cancel', 'cancelled after a fault']
@@ -118,7 +134,7 @@ select
     case
         when verdict[2] = 'preempt' then preempt_id
         when verdict[3] like 'reboot%' then reboot_id
-        when verdict[3] like 'a node was drained%' then drain_id
+        when verdict[3] like 'a node was drained%' then coalesce(drain_id, repair_id)
         when verdict[3] like 'inside%' then reservation_id
         when verdict[2] = 'cancel' then cancel_id
     end as decided_by

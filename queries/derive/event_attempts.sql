@@ -4,7 +4,10 @@
 -- column basis varchar: output (the run's own output), job (the line names the job), node (a node of the run), shared (infrastructure)
 -- column delta_s double: seconds from the run's end to the event; negative before it
 with live as (
-    select e.*, k.cluster
+    select
+        e.*, k.cluster,
+        -- a time lent by the last stamp before the line, with none after it, bounds it on one side only
+        case when e.channel <> 'job' or e.ts_uncertainty_s is not null then e.ts end as known_ts
     from events as e
     inner join source_clusters as k using (source_id)
     where e.duplicate_of is null
@@ -18,14 +21,15 @@ windows as (
         start_ts,
         coalesce(end_ts, timestamptz 'infinity') as end_ts,
         lead(start_ts, 1, timestamptz 'infinity') over (partition by run_id order by start_ts) as next_start_ts,
-        count(*) over (partition by cluster, job_id) as tries
+        count(*) over (partition by cluster, job_id) as tries,
+        state
     from attempts
     where start_ts is not null
 ),
 
 -- the output of a run that no scheduler record claims
 printed as (
-    select e.event_id, g.attempt_id, 'output' as basis, e.ts from live as e inner join output_groups as g using (source_id)
+    select e.event_id, g.attempt_id, 'output' as basis, e.known_ts as ts from live as e inner join output_groups as g using (source_id)
 ),
 
 -- the last run of the job that had started; a job with one run needs no time
@@ -34,7 +38,12 @@ named as (
         e.event_id,
         w.attempt_id,
         case when e.channel = 'job' then 'output' else 'job' end as basis,
-        e.ts
+        -- between distant stamps a line may be as late as the second of them, or the end of its run
+        case
+            when e.channel = 'job' and e.ts_uncertainty_s > 60
+                then greatest(e.ts, least(e.ts + to_seconds(e.ts_uncertainty_s), w.end_ts))
+            else e.known_ts
+        end as ts
     from live as e
     inner join windows as w using (cluster, job_id)
     where
@@ -45,8 +54,21 @@ named as (
         )
 ),
 
+-- runs whose own output complains of a GPU
+complaining as (
+    select distinct f.attempt_id
+    from (from printed union all from named) as f
+    inner join live as e using (event_id)
+    where f.basis = 'output' and e.kind = 'fault' and e.component like 'gpu.%'
+),
+
 on_node as (
-    select e.event_id, n.attempt_id, 'node' as basis, e.ts, e.component, epoch(e.ts) - epoch(w.end_ts) as delta_s
+    select
+        e.event_id, n.attempt_id, 'node' as basis, e.ts, e.component, epoch(e.ts) - epoch(w.end_ts) as delta_s,
+        -- of several jobs that hold GPUs of one node, a GPU that fails had one; it is the broken one that ended next
+        e.scope = 'gpu' and e.kind = 'fault' and e.ts between w.start_ts and w.end_ts + to_seconds(90)
+        and w.state not in ('COMPLETED', 'RUNNING') as may_hold_gpu,
+        n.attempt_id in (select attempt_id from complaining) as is_complaining
     from live as e
     inner join attempt_nodes as n using (node)
     inner join windows as w using (attempt_id)
@@ -56,15 +78,18 @@ on_node as (
         and e.ts between w.start_ts - to_seconds(2) and least(w.end_ts + to_minutes(15), w.next_start_ts)
 ),
 
--- a program's fault on a node that several jobs share is that of the job whose end is nearest
+-- a user's program at fault on a node that several jobs share is that of the job whose end is nearest
 on_shared_node as (
     select event_id, attempt_id, basis, ts
     from on_node
-    where component not like 'software.%'
+    where component <> 'software.user_code'
+    qualify
+        count(*) filter (where may_hold_gpu) over (partition by event_id) < 2
+        or (may_hold_gpu and rank() over (partition by event_id, may_hold_gpu order by is_complaining desc, abs(delta_s)) = 1)
     union all
     select event_id, attempt_id, basis, ts
     from on_node
-    where component like 'software.%' and abs(delta_s) < 120
+    where component = 'software.user_code' and abs(delta_s) < 120
     qualify
         rank() over (partition by event_id order by abs(delta_s)) = 1
         and count(*) over (partition by event_id, abs(delta_s)) = 1
@@ -104,7 +129,7 @@ found as (
     from alone
 )
 
-select f.event_id, f.attempt_id, min(f.basis) as basis, any_value(epoch(f.ts) - epoch(a.end_ts)) as delta_s
+select f.event_id, f.attempt_id, arg_min(f.basis, list_position(['output', 'job', 'node', 'shared'], f.basis)) as basis, any_value(epoch(f.ts) - epoch(a.end_ts)) as delta_s
 from found as f
 inner join attempts as a using (attempt_id)
 group by f.event_id, f.attempt_id

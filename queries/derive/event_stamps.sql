@@ -9,12 +9,9 @@ with placed as (
         e.uptime_s,
         e.message,
         coalesce(e.reporter, n.node) as host,
-        case
-            when e.has_year then e.local_ts
-            else with_year(e.local_ts, c.year - (max(turns) over by_source - turns)::integer)
-        end as local_ts,
+        dated(e.local_ts, c.year, c.turn_lines, e.line_no) as local_ts,
         e.utc_offset_s,
-        c.timezone,
+        case when e.local_ts = e.banner_ts then z.timezone else c.timezone end as timezone,
         c.shift_s,
         e.earliest_later_ts < e.local_ts - to_minutes(20) as goes_back
     from (
@@ -22,21 +19,15 @@ with placed as (
             *,
             min(local_ts) over (partition by source_id order by line_no, event_id rows between 1 following and unbounded following)
                 as earliest_later_ts,
-            -- the year turns where a stamp without a year jumps back by more than half of it
-            count(*) filter (where not has_year and month(local_ts) < previous_month - 6)
-                over (partition by source_id order by line_no, event_id rows unbounded preceding) as turns
-        from (
-            select
-                *,
-                lag(month(local_ts) ignore nulls) over (partition by source_id order by line_no, event_id) as previous_month
-            from intake.events
-        )
+            -- a step daemon writes the host's zone into a container's output; unstamped lines after it took over its time
+            last_value(case when channel = 'job' and signature like 'slurm-banner-%' then local_ts end ignore nulls)
+                over (partition by source_id order by line_no, event_id rows unbounded preceding) as banner_ts
+        from intake.events
     ) as e
     inner join clocks as c using (source_id)
     inner join source_clusters as k using (source_id)
     inner join site_zone as z using (cluster)
     left join source_nodes as n using (source_id)
-    window by_source as (partition by e.source_id)
 ),
 
 resolved as (
@@ -48,7 +39,7 @@ resolved as (
         -- an hour that comes twice: before the clock goes back it is the first one
         case
             when goes_back and utc_offset_s is null and timezone[1] not in ('+', '-')
-                then least(instant_of(local_ts, null, timezone, shift_s), instant_of(local_ts - to_hours(1), null, timezone, shift_s) + to_hours(1))
+                then first_instant_of(local_ts, timezone, shift_s)
             else instant_of(local_ts, utc_offset_s, timezone, shift_s)
         end as ts
     from placed

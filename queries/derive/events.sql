@@ -46,7 +46,7 @@ with known as (
             end
         ) as node,
         t.uptime_s,
-        coalesce(e.job_id, j.job_id) as job_id,
+        coalesce(n.job_id, e.job_id, j.job_id) as job_id,
         s.mark,
         s.scope,
         case when s.component = 'catalog' then coalesce(x.component, w.component, 'unattributed') else s.component end
@@ -61,10 +61,15 @@ with known as (
             when w.code is not null then 'SXid ' || w.code || ': ' || w.meaning
             else s.meaning
         end as meaning,
-        list_contains(s.channels, e.channel) as is_evidence
+        list_contains(s.channels, e.channel) as is_evidence,
+        -- what two jobs or ranks print in one second is two facts; what one host writes twice is one
+        case when e.channel = 'job' then concat_ws('|', 'job', k.cluster, coalesce(n.job_id, e.job_id, j.job_id), e.rank) else k.cluster end
+            as speaker
     from intake.events as e
     inner join event_stamps as t using (event_id)
     inner join signatures as s on e.signature = s.name
+    inner join source_clusters as k using (source_id)
+    left join job_numbers as n on e.job_id = n.number and k.cluster = n.cluster
     left join source_jobs as j using (source_id)
     left join known_nodes as h on t.host = h.node
     left join xid_catalog as x on s.component = 'catalog' and s.scope = 'gpu' and x.code = try_cast(e.code as integer)
@@ -78,14 +83,14 @@ gaps as (
         *,
         coalesce(ts - lag(ts) over same_text > to_seconds(3), true) as opens
     from known
-    window same_text as (partition by node, signature, message, channel = 'job' order by ts, source_id, line_no)
+    window same_text as (partition by node, signature, message, speaker order by ts, source_id, line_no)
 ),
 
 clusters as (
     select
         *,
         count(*) filter (where opens)
-            over (partition by node, signature, message, channel = 'job' order by ts, source_id, line_no rows unbounded preceding)
+            over (partition by node, signature, message, speaker order by ts, source_id, line_no rows unbounded preceding)
             as cluster
     from gaps
 ),
@@ -94,7 +99,7 @@ numbered as (
     select
         *,
         row_number()
-            over (partition by node, signature, message, channel = 'job', cluster, source_id order by line_no, event_id)
+            over (partition by node, signature, message, speaker, cluster, source_id order by line_no, event_id)
             as occurrence
     from clusters
 ),
@@ -106,11 +111,11 @@ firsts as (
             -- the kernel's own clock and text identify a record exactly
             when uptime_s is not null and node is not null then
                 first_value(event_id) over (
-                    partition by node, signature, message, uptime_s order by ts nulls last, source_id, line_no
+                    partition by node, signature, message, speaker, uptime_s order by ts nulls last, source_id, line_no
                 )
             when ts is not null then
                 first_value(event_id) over (
-                    partition by node, signature, message, channel = 'job', cluster, occurrence
+                    partition by node, signature, message, speaker, cluster, occurrence
                     order by uptime_s nulls last, ts, source_id, line_no
                 )
         end as first_id

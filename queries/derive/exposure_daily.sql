@@ -17,7 +17,7 @@ with spans as (
 days as (
     select
         attempt_id,
-        unnest(generate_series(date_trunc('day', start_ts), date_trunc('day', end_ts), to_days(1))) as day_ts,
+        unnest(generate_series(date_trunc('day', start_ts), date_trunc('day', end_ts - to_microseconds(1)), to_days(1))) as day_ts,
         start_ts,
         end_ts
     from spans
@@ -49,11 +49,13 @@ daily as (
     group by day_ts, node
 ),
 
-kernel_spans as (
-    select node, date_trunc('day', min(first_ts)) as first_day, max(last_ts) as last_ts
+-- days with a kernel log of the node; a source that speaks for many hosts speaks for all
+watched as (
+    select distinct
+        node,
+        unnest(generate_series(date_trunc('day', first_ts), date_trunc('day', last_ts), to_days(1))) as day_ts
     from coverage
-    where channel = 'kernel' and first_ts is not null
-    group by node, source_id
+    where channel = 'kernel' and first_ts is not null and last_ts >= first_ts
 )
 
 select
@@ -62,10 +64,7 @@ select
     d.gpu_count,
     d.allocated_h,
     d.allocated_gpu_h,
-    exists (
-        select 1
-        from kernel_spans as k
-        where (k.node is null or k.node = d.node) and d.day_ts between k.first_day and k.last_ts
-    ) as is_kernel_log_covered
+    n.day_ts is not null or d.day_ts in (select w.day_ts from watched as w where w.node is null) as is_kernel_log_covered
 from daily as d
+left join watched as n on d.node = n.node and d.day_ts = n.day_ts
 order by d.day_ts, d.node

@@ -16,6 +16,7 @@
 -- column ts timestamptz: when
 -- column is_before_symptom boolean: before the first complaint
 -- column basis varchar: how the event belongs to the run
+-- column is_in_place boolean: work stopped with it
 with broken as (
     select n.attempt_id, n.kind, n.rule, e.collective_timeouts, a.state
     from endings as n
@@ -176,7 +177,8 @@ select
     p.tier,
     p.ts,
     p.is_before_symptom,
-    p.basis
+    p.basis,
+    p.is_in_place
 from placed as p
 inner join placed as w on p.attempt_id = w.attempt_id and w.rank = 1
 order by p.attempt_id, p.rank

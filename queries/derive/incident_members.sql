@@ -7,7 +7,6 @@
 -- column node varchar: where
 -- column gpu_index integer: which GPU
 -- column confidence varchar: confirmed, suspected or unattributed
--- column event_count bigint: faults in it
 with blamed as (
     select
         v.attempt_id,
@@ -17,23 +16,21 @@ with blamed as (
         v.node,
         v.gpu_index,
         v.confidence,
-        coalesce(p.event_count, 0) as event_count,
         -- what many nodes share breaks once for all of them
         v.component = 'network.link_switch' or v.component like 'dependency.%' as is_shared
     from verdicts as v
     inner join attempts as a using (attempt_id)
     left join episode_events as m using (event_id)
-    left join episodes as p using (episode_id)
 ),
 
 harmless as (
     select
         null as attempt_id, p.episode_id, p.first_ts as ts, p.component, p.node, p.gpu_index, 'suspected' as confidence,
-        p.event_count, false as is_shared
+        false as is_shared
     from episodes as p
     where
-        p.component not in ('', 'unattributed') and p.node is not null
-        and p.episode_id not in (select episode_id from blamed where episode_id is not null)
+        p.component not in ('', 'unattributed') and coalesce(p.node, p.first_ts::varchar) is not null
+        and p.episode_id not in (select episode_id from absorbed_episodes)
 ),
 
 members as (
@@ -77,7 +74,6 @@ select
     component,
     node,
     gpu_index,
-    confidence,
-    event_count
+    confidence
 from numbered
 order by ts nulls last, attempt_id, episode_id

@@ -13,7 +13,7 @@ with spans as (
             ]) as ts
         from intake.job_records as r
         inner join source_clusters as k using (source_id)
-        inner join site_zone as z using (cluster)
+        inner join site_zone as z on k.cluster = z.cluster
         where r.step is null and r.start_ts is not null
         union all
         select k.cluster, e.job_id, instant_of(e.local_ts, e.utc_offset_s, z.timezone, 0)
@@ -27,11 +27,17 @@ with spans as (
     group by cluster, job_id
 ),
 
--- a step daemon's banner is in the host's zone, whatever the container says
+-- a step daemon's banner is in the host's zone, whatever the container says; unstamped lines after it took over its time
+banners as (
+    select distinct source_id, local_ts
+    from intake.events
+    where channel = 'job' and signature like 'slurm-banner-%'
+),
+
 stamps as (
     select source_id, local_ts, has_year
     from intake.events
-    where local_ts is not null and utc_offset_s is null and signature not like 'slurm-banner-%'
+    where local_ts is not null and utc_offset_s is null
     union all
     select source_id, local_ts, has_year
     from intake.progress
@@ -43,11 +49,13 @@ readings as (
         t.source_id,
         o.cluster,
         o.job_id,
-        p.first_ts,
-        p.last_ts,
         case when t.has_year then t.local_ts else with_year(t.local_ts, year(p.first_ts)) end as local_ts,
-        z.timezone
+        z.timezone,
+        -- two minutes for clocks, fifteen for late words
+        p.first_ts - to_minutes(2) as from_ts,
+        p.last_ts + to_minutes(15) as to_ts
     from stamps as t
+    anti join banners as b on t.source_id = b.source_id and t.local_ts = b.local_ts
     inner join source_jobs as o using (source_id)
     inner join spans as p on o.cluster = p.cluster and o.job_id = p.job_id
     inner join site_zone as z on o.cluster = z.cluster
@@ -59,8 +67,8 @@ misfits as (
         source_id,
         cluster,
         job_id,
-        count(*) filter (where not fits_span(local_ts, timezone, first_ts, last_ts)) as by_site,
-        count(*) filter (where not fits_span(local_ts, 'UTC', first_ts, last_ts)) as by_utc
+        count(*) filter (where instant_of(local_ts, null, timezone, 0) not between from_ts and to_ts) as by_site,
+        count(*) filter (where instant_of(local_ts, null, 'UTC', 0) not between from_ts and to_ts) as by_utc
     from readings
     group by source_id, cluster, job_id
 ),

@@ -20,5 +20,5 @@ from events as e
 inner join clocks as c using (source_id)
 where
     e.mark = 'maintenance_window' and e.duplicate_of is null and e.node is not null
-    and (e.fields ->> 'users' in ('root', 'slurm') or is_maintenance(e.fields ->> 'reservation'))
+    and (list_has_any(string_split(e.fields ->> 'users', ','), ['root', 'slurm']) or is_maintenance(e.fields ->> 'reservation'))
 order by scope, start_ts, end_ts, event_id

@@ -4,6 +4,7 @@
 -- column attempt_id varchar: the try it belongs to, if known
 -- column job_id varchar: job id, if known
 -- column ts timestamptz: when it was written
+-- column ts_uncertainty_s double: resolution of the stamp, or distance to the neighbour it was taken from; null if unknown (s)
 -- column kind varchar: step, checkpoint_start, checkpoint_done, checkpoint_load or run_start
 -- column step bigint: training step
 -- column step_time_s double: seconds a step
@@ -16,10 +17,20 @@ with placed as (
         coalesce(p.job_id, j.job_id) as any_job_id,
         k.cluster,
         g.attempt_id as group_attempt_id,
-        instant_of(
-            case when p.has_year then p.local_ts else with_year(p.local_ts, c.year) end, p.utc_offset_s, c.timezone, c.shift_s
-        ) as ts
-    from intake.progress as p
+        case
+            when p.earliest_later_ts < p.local_ts - to_minutes(20) and p.has_year and p.utc_offset_s is null
+                then first_instant_of(p.local_ts, c.timezone, c.shift_s)
+            else instant_of(
+                dated(p.local_ts, c.year, c.turn_lines, p.line_no), p.utc_offset_s, c.timezone, c.shift_s
+            )
+        end as ts
+    from (
+        select
+            *,
+            min(local_ts) over (partition by source_id order by line_no rows between 1 following and unbounded following)
+                as earliest_later_ts
+        from intake.progress
+    ) as p
     inner join clocks as c using (source_id)
     inner join source_clusters as k using (source_id)
     left join source_jobs as j using (source_id)
@@ -41,6 +52,7 @@ select
     coalesce(group_attempt_id, attempt_id) as attempt_id,
     any_job_id as job_id,
     ts,
+    ts_uncertainty_s,
     kind,
     step,
     step_time_s,

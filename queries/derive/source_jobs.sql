@@ -12,13 +12,18 @@ with known_jobs as (
     from intake.events as e
     inner join source_clusters as c using (source_id)
     where e.channel = 'slurm' and e.job_id is not null
+    union
+    select cluster, number from job_numbers
 ),
 
--- the first component of a heterogeneous job answers for the job's number
+-- nodes and outputs use the plain number of an array's task; the first component of a heterogeneous job answers for the job's
 components as (
-    select cluster, split_part(job_id, '+', 1) as word, min(job_id) as job_id
-    from known_jobs
-    where job_id like '%+%'
+    select cluster, word, min(job_id) as job_id
+    from (
+        select cluster, number as word, job_id from job_numbers
+        union all
+        select cluster, split_part(job_id, '+', 1), job_id from known_jobs where job_id like '%+%'
+    )
     group by cluster, word
 ),
 

@@ -16,29 +16,41 @@ with rivals as (
     from hypotheses as w
     left join hypotheses as o
         on
-            o.attempt_id = w.attempt_id and o.rank > 1 and o.strength = w.strength and o.tier = w.tier
-            and o.component <> w.component and o.is_before_symptom and o.against = 'later than the verdict'
+            o.attempt_id = w.attempt_id and o.rank > 1 and o.is_in_place and o.is_before_symptom
+            and o.strength = w.strength and o.tier = w.tier
+            and (
+                o.component <> w.component
+                -- one kind of hardware fault on two nodes at the same moment: no clock tells which was first
+                or (
+                    w.component not like 'software.%' and w.component not like 'dependency.%'
+                    and o.node <> w.node and abs(epoch(o.ts) - epoch(w.ts)) <= 2
+                )
+            )
     where w.rank = 1
     group by w.attempt_id
 ),
 
-kernel_logs as (
-    select
-        a.attempt_id,
-        bool_or(v.source_id is not null) as has_kernel_log
-    from attempts as a
-    left join coverage as v
-        on
-            v.channel in ('kernel', 'daemon') and v.first_ts <= a.end_ts and v.last_ts >= a.start_ts
-            and (v.node is null or v.node in (select n.node from attempt_nodes as n where n.attempt_id = a.attempt_id))
-    group by a.attempt_id
+-- logs that would have shown a fault of the hosts, had there been one
+watched as (
+    select h.attempt_id
+    from hypotheses as h
+    inner join attempts as a using (attempt_id)
+    inner join coverage as v on v.node is null and v.first_ts <= a.end_ts and v.last_ts >= a.start_ts
+    where h.rank = 1 and h.strength = 'none' and v.channel in ('kernel', 'daemon')
+    union
+    select h.attempt_id
+    from hypotheses as h
+    inner join attempts as a using (attempt_id)
+    inner join attempt_nodes as n using (attempt_id)
+    inner join coverage as v on v.node = n.node and v.first_ts <= a.end_ts and v.last_ts >= a.start_ts
+    where h.rank = 1 and h.strength = 'none' and v.channel in ('kernel', 'daemon')
 ),
 
 judged as (
     select
         h.*,
         r.rival_count,
-        k.has_kernel_log,
+        h.attempt_id in (select attempt_id from watched) as has_kernel_log,
         case
             when h.component = 'unattributed' or h.component like 'unknown.%' then 'unattributed'
             when h.strength = 'direct' and h.basis <> 'shared' and h.is_before_symptom and r.rival_count = 0 then 'confirmed'
@@ -46,7 +58,6 @@ judged as (
         end as confidence
     from hypotheses as h
     inner join rivals as r using (attempt_id)
-    inner join kernel_logs as k using (attempt_id)
     where h.rank = 1
 )
 

@@ -18,10 +18,14 @@ function fixed(value, decimals) {
 
 function figure(value) {
   if (!known(value) || !Number.isFinite(value)) return null;
-  if (Math.abs(value) >= 1e6) return figure(value / 1e6) + "M";
   if (Number.isInteger(value) && Math.abs(value) < 100) return String(value);
-  return fixed(value, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))));
+  const rounded = Number(fixed(value, places(value)).replaceAll(",", ""));
+  if (Math.abs(rounded) >= 1e6) return figure(value / 1e6) + "M";
+  return fixed(value, places(rounded));
 }
+
+/** Decimals that leave three significant digits. */
+const places = (value) => Math.max(0, 2 - Number(value.toExponential().split("e")[1]));
 
 const count = (value) => (known(value) ? fixed(value, 0) : null);
 const percent = (value) => (known(value) ? fixed(value, 1) + "%" : null);
@@ -95,14 +99,19 @@ function wilsonLimits(k, n) {
   return [middle - half, middle + half].map((limit) => Math.max(0, (100 * limit) / (1 + (z * z) / n)));
 }
 
-function sumOf(rows, field) {
-  const values = rows.map((row) => row[field]).filter(known);
+function sumOf(values) {
   return values.length ? values.reduce((sum, value) => sum + value, 0) : null;
 }
 
+/** What was lost in all: at least the sum of what is known; a value and an upper limit only if every row has one. */
 function loss(rows) {
-  return Object.fromEntries(["lost_gpu_h", "lost_gpu_h_lo", "lost_gpu_h_hi"].map((field) => [field, sumOf(rows, field)]));
+  const [value, low, high] = ["lost_gpu_h", "lost_gpu_h_lo", "lost_gpu_h_hi"].map((field) => rows.map((row) => row[field]));
+  const whole = (values) => (values.every(known) ? sumOf(values) : null);
+  return { lost_gpu_h: whole(value), lost_gpu_h_lo: sumOf(low.filter(known)), lost_gpu_h_hi: whole(high) };
 }
+
+/** The weakest grade of some losses; "-" says that nothing bounds one of them. */
+const weakest = (rows) => [..."-CBA"].find((grade) => rows.some((row) => row.grade === grade));
 
 /** `per / count` with its limits; open above where nothing happened. */
 function rateOf(events, exposure, scale, field) {

@@ -118,8 +118,7 @@ function fillCards() {
   fill("mtti", figure(mean.mtti_h), "h", limits(mean, "mtti_h"), `n = ${n}; Byar's limits`, grade, noExposure);
   const days = `n = ${n}; ${figure(gpuDays) || "n/a"} GPU-days`;
   fill("rate", figure(rate.per_1000_gpu_days), "", limits(rate, "per_1000_gpu_days"), days, grade, "GPU-days of the choice");
-  const grades = own.map((row) => row.grade || "").sort();
-  fill("lost", cell(lost, "lost_gpu_h", "bounded"), "", "hang, rework, restart, idle wait", `n = ${n}, where known`, grades[grades.length - 1], "progress lines");
+  fill("lost", cell(lost, "lost_gpu_h", "bounded"), "", "hang, rework, restart, idle wait", `n = ${n}, where known`, weakest(own), "progress lines");
   const words = `${sayConfidence(own, "suspected")} suspected, ${sayConfidence(own, "unattributed")} unattributed`;
   fill("confirmed", count(sayConfidence(own, "confirmed")), `of ${n}`, words, "direct evidence, no equal rival", "A", "");
   fillTop(own);

@@ -58,9 +58,10 @@ def select(con: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
     statement that fails, and for one that selects nothing or is several.
     """
     try:
-        if (statements := len(con.extract_statements(text))) > 1:
-            raise UsageError(f"one statement at a time; these are {statements}")
-        relation = con.sql(text)
+        statements = con.extract_statements(text)
+        if len(statements) > 1:
+            raise UsageError(f"one statement at a time; these are {len(statements)}")
+        relation = con.sql(statements[0]) if statements else None
         if relation is None:
             raise UsageError("the statement selects nothing")
         columns = zip(_told_apart(relation.columns), relation.types, strict=True)

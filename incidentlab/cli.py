@@ -5,6 +5,7 @@ imported only when it is called, so `incidentlab --help` is quick however heavy 
 """
 
 import ast
+import errno
 import importlib
 import importlib.abc
 import pkgutil
@@ -18,10 +19,13 @@ import click
 from incidentlab import __version__, commands
 from incidentlab.errors import IncidentlabError
 from incidentlab.neutral import neutral
-from incidentlab.terminal import Talk
+from incidentlab.terminal import Talk, open_missing_streams
 
 INTERNAL_ERROR = 70
+CANNOT_WRITE = 74
 INTERRUPTED = 130
+
+_DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO, errno.EACCES, errno.ENAMETOOLONG)
 
 _TALK_OPTIONS = (
     click.Option(["-q", "--quiet", "quiet"], is_flag=True, help="Say nothing but errors."),
@@ -93,6 +97,7 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; what went wrong is said on stderr."""
+    open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     talk = Talk()
@@ -108,6 +113,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         talk.error("interrupted; what was there before is as it was")
         return INTERRUPTED
+    except OSError as error:
+        if error.errno not in _DISK_FAULTS:
+            return _bug(talk, error)
+        place = f"{error.filename}: " if error.filename else ""
+        talk.error(f"{place}{error.strerror}; what was there before is as it was")
+        return CANNOT_WRITE
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
         return _bug(talk, error)
     return result if isinstance(result, int) else 0

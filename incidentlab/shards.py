@@ -6,13 +6,17 @@ again. Whatever goes wrong with one input is written down as its failure, and th
 """
 
 import os
+import signal
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from hashlib import sha256
 from itertools import chain, count
 from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import polars as pl
@@ -68,10 +72,16 @@ def ingest(
         for item in ordered:
             report(intake.unit(item))
         return
-    # Spawned, not forked: polars runs threads, and a fork with threads may hang.
-    with ProcessPoolExecutor(workers, get_context("spawn"), _start, (folder, tuple(signatures))) as pool:
-        for size in _run(pool, ordered):
-            report(size)
+    context = get_context("spawn")  # not forked: polars runs threads, and a fork with threads may hang
+    ours, theirs = context.Pipe()
+    with ours, ProcessPoolExecutor(workers, context, _start, (folder, tuple(signatures), theirs)) as pool:
+        try:
+            for size in _run(pool, ordered):
+                report(size)
+        except BaseException:
+            ours.close()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _size(item: Input | Refused) -> int:
@@ -79,16 +89,38 @@ def _size(item: Input | Refused) -> int:
 
 
 def _run(pool: Executor, items: Sequence[Input | Refused]) -> Iterator[int]:
-    for future in as_completed([pool.submit(_unit, item) for item in items]):
+    with _held_interrupts():
+        futures = [pool.submit(_unit, item) for item in items]
+    for future in as_completed(futures):
         yield future.result()
+
+
+@contextmanager
+def _held_interrupts() -> Iterator[None]:
+    """Processes started here never hear Ctrl-C, which a terminal sends to all; this one hears it at the end.
+
+    The others end with this one, so that it alone speaks.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _started: list["Intake"] = []
 
 
-def _start(folder: Path, signatures: tuple[Signature, ...]) -> None:
-    """Build the engine of a worker process, once."""
+def _start(folder: Path, signatures: tuple[Signature, ...], first: Connection | None = None) -> None:
+    """Build the engine of a worker process, once; it ends with the `first` process, however that one ends."""
+    if first:
+        Thread(target=_end_with, args=(first,), daemon=True).start()
     _started[:] = [Intake(folder, signatures)]
+
+
+def _end_with(first: Connection) -> None:
+    wait([first])
+    os._exit(1)
 
 
 def _unit(item: Input | Refused) -> int:

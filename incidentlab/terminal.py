@@ -4,8 +4,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from incidentlab.neutral import neutral
 
@@ -24,6 +25,13 @@ def emit(data: str | bytes) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def open_missing_streams() -> None:
+    """Stand-ins for standard streams that were closed (`>&-`), so that no other file gets their numbers."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w", encoding="utf-8"))
+
+
 @dataclass(slots=True)
 class Talk:
     """The side of a command that speaks to a person, on stderr: -1 says errors only, 0 the usual, 1 and 2 more."""
@@ -34,7 +42,8 @@ class Talk:
     def say(self, text: str, level: int = 0) -> None:
         """Say it if the person wants to hear things of this level."""
         if self.verbosity >= level:
-            sys.stderr.write(neutral(text, keep="\n") + "\n")
+            with suppress(OSError):  # nobody listens any more (`2>&1 | head`); the work goes on
+                sys.stderr.write(neutral(text, keep="\n") + "\n")
 
     def error(self, text: str) -> None:
         """Say what went wrong; this is never silenced."""

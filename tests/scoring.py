@@ -97,7 +97,8 @@ def _judge_cause(result: Score, row: dict[str, str], match: dict[str, object]) -
         result.node_right += match["node"] in row["node"].split()
     if not right or (row["node"] and match["node"] and match["node"] not in row["node"].split()):
         result.wrong.append(
-            f"{match['component']}@{match['node']}, not {row['component']}@{row['node']} ({row['evidence']}, {row['note']})"
+            f"{match['component']}@{match['node']}, not {row['component']}@{row['node']}"
+            f" ({row['evidence']}, {row['note']})"
             f" {row['ts']} {match['rule']}"
         )
 

@@ -325,7 +325,7 @@ def test_sql_shows_every_type(incidentlab: Run, warehouse: Path) -> None:
 
 def test_sql_shows_every_column(incidentlab: Run, warehouse: Path) -> None:
     """Columns of one name are told apart, whatever their case and whatever else is called so."""
-    statement = 'select 1 as a, 2 as "A", 3 as a_2, interval 4 day as a from (select 5); -- once'
+    statement = 'select 1 as a, 2 as "A", 3 as a_2, interval 4 day as a from (select 5);'
     outcome = incidentlab("sql", statement, "-d", warehouse, "--format", "jsonl")
 
     assert json.loads(outcome.out) == {"a": 1, "A_3": 2, "a_2": 3, "a_4": "4 days"}

@@ -116,7 +116,6 @@ def test_paths_are_relative_to_the_file(whole: Path) -> None:
         ("[[time.zones]]\npath = '*'\ntimezone = '+25:00'", "time.zones[0].timezone: there is no time zone '+25:00'"),
         ("[progress]\nstep = '('", "progress.step: '(' is no regular expression"),
         ("[runs]\ngroup_by = ['colour']", "runs.group_by"),
-        ("[progress]\nstep = '('", "progress.step: '(' is no regular expression"),
         ("[runs]\nmax_gap = '2 weeks'", "runs.max_gap: '2 weeks' is no duration"),
         ("[planned]\nwindows = ['none.csv']", "planned.windows: cannot read"),
     ],

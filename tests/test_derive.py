@@ -437,5 +437,6 @@ def test_a_dump_without_earlier_attempts_is_completed_from_the_log():
         "select state, basis from attempts order by start_ts"
     ).fetchall()
     assert [("n1",), ("n2",)] == con.execute("""
-        select node from attempt_nodes inner join attempts using (attempt_id) where basis = 'controller log' order by node
+        select node from attempt_nodes inner join attempts using (attempt_id)
+        where basis = 'controller log' order by node
     """).fetchall()

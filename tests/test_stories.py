@@ -52,6 +52,7 @@ def holds(found: Score) -> None:
     assert found.found >= 0.99 * found.expected, wrong
     assert found.made_up <= 0.01 * found.expected, wrong
     assert found.bucket_right >= 0.98 * found.expected, wrong
+    assert found.charged_harmless == 0, wrong
     assert found.direct_right >= 0.97 * found.direct, wrong
     assert found.confirmed_right >= 0.98 * found.confirmed, wrong
 
@@ -79,11 +80,26 @@ def test_the_campaign_has_the_published_causes(open_campaign: duckdb.DuckDBPyCon
     counts = dict(rows.select("label", "interruptions").iter_rows())
 
     assert counts == {
-        "Faulty GPU": 126, "GPU HBM3 Memory": 72, "Software Bug": 54, "Network Switch/Cable": 35,
-        "Host Maintenance": 32, "Unattributed": 22, "GPU SRAM Memory": 19, "GPU System Processor": 17, "NCCL Watchdog Timeouts": 7, "NIC": 7,
-        "GPU Thermal Interface + Sensor": 6, "Silent Data Corruption": 6, "Power Supply": 3, "SSD": 3, "CPU": 2,
-        "Dependency": 2, "IO Expansion Board": 2, "Server Chassis": 2, "System Memory": 2,
-    }  # fmt: skip
+        "Faulty GPU": 126,
+        "GPU HBM3 Memory": 72,
+        "Software Bug": 54,
+        "Network Switch/Cable": 35,
+        "Host Maintenance": 32,
+        "Unattributed": 22,
+        "GPU SRAM Memory": 19,
+        "GPU System Processor": 17,
+        "NCCL Watchdog Timeouts": 7,
+        "NIC": 7,
+        "GPU Thermal Interface + Sensor": 6,
+        "Silent Data Corruption": 6,
+        "Power Supply": 3,
+        "SSD": 3,
+        "CPU": 2,
+        "Dependency": 2,
+        "IO Expansion Board": 2,
+        "Server Chassis": 2,
+        "System Memory": 2,
+    }
     shares = {label: round(share, 1) for label, share in rows.select("label", "share_pct").iter_rows()}
     assert (30.1, 17.2) == (shares["Faulty GPU"], shares["GPU HBM3 Memory"])
 

@@ -49,7 +49,8 @@ def source(source_id: str, channel: str, stamps: Sequence[datetime] = (), **valu
     """One used source."""
     return {
         "source_id": source_id, "path": source_id, "digest": source_id, "channel": channel, "status": "used",
-        "lines": 100, "matched_lines": 10, "unmatched_lines": 90, "unparsed_lines": 0, "has_year": True, "format": "plain",
+        "lines": 100, "matched_lines": 10, "unmatched_lines": 90, "unparsed_lines": 0, "has_year": True,
+        "format": "plain",
         "first_local_ts": stamps[0] if stamps else None, "last_local_ts": stamps[-1] if stamps else None,
     } | values  # fmt: skip
 

@@ -8,6 +8,7 @@ import ast
 import errno
 import importlib
 import importlib.abc
+import os
 import pkgutil
 import sys
 import traceback
@@ -17,7 +18,7 @@ from importlib.util import find_spec
 import click
 
 from incidentlab import __version__, commands
-from incidentlab.errors import IncidentlabError
+from incidentlab.errors import IncidentlabError, UsageError
 from incidentlab.neutral import neutral
 from incidentlab.terminal import Talk, open_missing_streams
 
@@ -104,24 +105,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         result = group.main(arguments, prog_name="incidentlab", standalone_mode=False, obj=talk)
         sys.stdout.flush()
-    except IncidentlabError as error:
-        talk.error(str(error))
-        return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         talk.error("interrupted; what was there before is as it was")
         return INTERRUPTED
-    except OSError as error:
-        if error.errno not in _DISK_FAULTS:
-            return _bug(talk, error)
-        place = f"{error.filename}: " if error.filename else ""
-        talk.error(f"{place}{error.strerror}; what was there before is as it was")
-        return CANNOT_WRITE
-    except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
-        return _bug(talk, error)
+    except Exception as error:  # noqa: BLE001 - the one place where an error becomes an exit code
+        return _said(talk, error)
     return result if isinstance(result, int) else 0
+
+
+def _said(talk: Talk, error: Exception) -> int:
+    """Say what went wrong; its exit code."""
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    if not isinstance(error, UsageError) and (fault := _disk_fault(error)):
+        talk.error(f"{fault}; what was there before is as it was")
+        return CANNOT_WRITE
+    if isinstance(error, IncidentlabError):
+        talk.error(str(error))
+        return error.exit_code
+    return _bug(talk, error)
+
+
+def _disk_fault(error: Exception) -> str | None:
+    """What is wrong with the disk, if that is what is wrong; DuckDB and polars say so in words alone."""
+    if isinstance(error, OSError) and error.errno in _DISK_FAULTS:
+        return ": ".join(filter(None, (error.filename and str(error.filename), error.strerror)))
+    full = os.strerror(errno.ENOSPC)
+    return full if full in str(error) else None
 
 
 def _bug(talk: Talk, error: Exception) -> int:

@@ -29,7 +29,8 @@ def open_missing_streams() -> None:
     """Stand-ins for standard streams that were closed (`>&-`), so that no other file gets their numbers."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w", encoding="utf-8"))
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open till the end
 
 
 @dataclass(slots=True)

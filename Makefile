@@ -18,7 +18,7 @@ demo: $(VENV)/.installed ## Read the sample campaign and make its report
 	@echo "The report is here: file://$(CURDIR)/$(DEMO)/incidentlab-report.html"
 
 test: $(VENV)/.installed-dev ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 accept: $(VENV)/.installed-dev ## Take over what changed in the golden files, and show it
 	$(BIN)/python -m pytest --accept -s

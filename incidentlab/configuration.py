@@ -10,10 +10,11 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
+import re2
 
 from incidentlab.errors import UsageError
 
@@ -22,6 +23,9 @@ DEFAULT_FILE = Path("incidentlab.toml")
 
 _WINDOW_COLUMNS = ("scope", "from", "to", "reason")
 _CHANGE_COLUMNS = ("ts", "scope", "item", "from_version", "to_version")
+_OWN_ZONE = re.compile(r"posix|right/|localtime|Factory")
+"""Zones that a system adds to the common ones; the warehouse does not know them."""
+
 _OFFSET = re.compile(r"[+-]\d{2}:\d{2}")
 
 
@@ -34,7 +38,7 @@ class Cluster(_Strict, frozen=True):
 
     name: str | None = None
     timezone: str | None = None
-    gpus_per_node: int | None = None
+    gpus_per_node: Annotated[int, msgspec.Meta(ge=1, le=1024)] | None = None
     dedicated: bool = False
     """Idle waits count as loss."""
 
@@ -49,7 +53,7 @@ class Zone(_Strict, frozen=True):
 class Time(_Strict, frozen=True):
     """`[time]`: the year of stamps that carry none, and zones by path."""
 
-    year: int | None = None
+    year: Annotated[int, msgspec.Meta(ge=1990, le=2100)] | None = None
     zones: tuple[Zone, ...] = ()
 
 
@@ -131,7 +135,7 @@ def _read(file: Path) -> Settings:
         return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Settings)
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", str(file)) from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"is not TOML: {error}", str(file)) from error
     except UnicodeDecodeError as error:
         raise UsageError("is not UTF-8 text", str(file)) from error
@@ -154,7 +158,7 @@ def _faults(site: Site) -> Iterator[tuple[str, str]]:
         ("progress.checkpoint_done", settings.progress.checkpoint_done),
     ]
     for key, pattern in patterns:
-        yield from ((key, fault) for fault in _pattern_faults(pattern))
+        yield from ((key, fault) for fault in _pattern_faults(pattern)) if pattern else ()
     if duration_s(settings.runs.max_gap) is None:
         yield "runs.max_gap", f"{settings.runs.max_gap!r} is no duration like 90m, 48h or 7d"
 
@@ -162,25 +166,31 @@ def _faults(site: Site) -> Iterator[tuple[str, str]]:
 def _zone(name: str) -> tzinfo | None:
     """The zone of an IANA name or an offset, if there is one."""
     try:
-        return (
-            datetime.fromisoformat(f"2000-01-01T00:00:00{name}").tzinfo if _OFFSET.fullmatch(name) else ZoneInfo(name)
-        )
-    except (ValueError, OSError):  # an unknown name is a KeyError's child, a folder of zones an OSError
-        return None
-    except KeyError:
+        if _OFFSET.fullmatch(name):
+            return datetime.fromisoformat(f"2000-01-01T00:00:00{name}").tzinfo
+        return None if _OWN_ZONE.match(name) else ZoneInfo(name)
+    except (ValueError, OSError, KeyError):  # an unknown name is a KeyError's child, a folder of zones an OSError
         return None
 
 
-def _pattern_faults(pattern: str | None) -> Iterator[str]:
+def _pattern_faults(pattern: str) -> Iterator[str]:
+    """Why a pattern of a progress line cannot be used: it is held to the rules of a signature's."""
+    options = re2.Options()
+    options.log_errors = False
     try:
-        re.compile(pattern or "")
-    except re.error as error:
-        yield f"{pattern!r} is no regular expression: {error}"
+        compiled = re2.compile(pattern, options)
+    except re2.error as error:
+        yield f"{pattern!r} is no regular expression: {error.args[0].decode()}"
+        return
+    if compiled.search(""):
+        yield f"{pattern!r} matches the empty string"
+    if "step" not in compiled.groupindex:
+        yield f"{pattern!r} has no group (?P<step>...)"
 
 
 def duration_s(text: str) -> int | None:
     """Seconds of a duration such as `90m`, `48h` or `7d`; None if it is none."""
-    found = re.fullmatch(r"(\d+)\s*([smhd])", text)
+    found = re.fullmatch(r"(\d{1,9})\s*([smhd])", text)
     return int(found[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400}[found[2]] if found else None
 
 
@@ -259,4 +269,7 @@ def _instant(site: Site, where: str, text: str) -> datetime:
         raise UsageError(f"{text!r} is no time like 2026-03-05T14:00:00+01:00", where) from error
     if stamp.tzinfo is None and zone is None:
         raise UsageError(f"{text!r} has no offset, and neither --tz nor cluster.timezone is given", where)
-    return (stamp if stamp.tzinfo else stamp.replace(tzinfo=_zone(zone or "UTC"))).astimezone(UTC)
+    try:
+        return (stamp if stamp.tzinfo else stamp.replace(tzinfo=_zone(zone or "UTC"))).astimezone(UTC)
+    except OverflowError as error:
+        raise UsageError(f"{text!r} is beyond the calendar", where) from error

@@ -23,11 +23,12 @@ class _Instant(click.ParamType[datetime]):
             return value
         try:
             stamp = datetime.fromtimestamp(int(value), UTC) if value.isdecimal() else datetime.fromisoformat(value)
+            in_utc = stamp.astimezone(UTC)
         except (ValueError, OverflowError, OSError):
             self.fail(f"{value!r} is no time like 2026-03-05T14:00:00Z", param, ctx)
         if stamp.tzinfo is None:
             self.fail(f"{value!r} has no zone; 2026-03-05T14:00:00Z has one", param, ctx)
-        return stamp.astimezone(UTC)
+        return in_utc
 
 
 def _together(*decorators: Callable[[Any], Any]) -> Callable[[_Decorated], _Decorated]:

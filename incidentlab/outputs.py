@@ -23,6 +23,8 @@ def claim_file(path: Path) -> None:
     try:
         if path.is_dir():
             raise UsageError("is a folder; name a file", str(path))
+        if path.exists() and not path.is_file():
+            raise UsageError("is a device, pipe or socket; name a file", str(path))
         if not path.parent.is_dir():
             raise UsageError(f"there is no folder {path.parent}", str(path))
         tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent).cleanup()

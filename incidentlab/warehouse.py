@@ -72,7 +72,8 @@ def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:
 def publishing(target: Path, workshop: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a new file beside `target`, renamed over it when the block ends well.
 
-    It is made in `workshop`, a folder of the same file system, if there is one. What `target` held before is attached as `old`; readers that have it open keep their view of it.
+    It is made in `workshop`, a folder of the same file system, if there is one. What `target` held before is attached
+    as `old`; readers that have it open keep their view of it.
     """
     if target.exists():
         open_readonly(target).close()

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -172,7 +173,7 @@ def test_report_does_not_throw_a_gathered_warehouse_away(incidentlab: Run, logs:
     """A warehouse that `report` did not make is replaced only by force."""
     outcome = incidentlab("report", logs, "-d", warehouse)
 
-    assert outcome.code == errors.UsageError.exit_code
+    assert outcome.code == errors.errors.UsageError.exit_code
     assert "was filled with `ingest`" in outcome.err
     assert incidentlab("report", logs, "-d", warehouse, "--force").code == 0
 
@@ -183,7 +184,7 @@ def test_foreign_report_is_kept(incidentlab: Run, logs: Path, tmp_path: Path, co
     (tmp_path / "thesis.html").write_bytes(content)
     outcome = incidentlab("report", logs, "-o", "thesis.html")
 
-    assert outcome.code == errors.UsageError.exit_code
+    assert outcome.code == errors.errors.UsageError.exit_code
     assert "is not a report of incidentlab; choose another -o" in outcome.err
     assert (tmp_path / "thesis.html").read_bytes() == content
     assert not (tmp_path / "incidentlab.duckdb").exists()
@@ -305,7 +306,7 @@ def test_wrong_questions(incidentlab: Run, warehouse: Path, arguments: tuple[str
     """A question that cannot be answered is a usage error that says what can be."""
     outcome = incidentlab(*arguments, "-d", warehouse)
 
-    assert (outcome.code, outcome.out) == (errors.UsageError.exit_code, "")
+    assert (outcome.code, outcome.out) == (errors.errors.UsageError.exit_code, "")
     assert said in outcome.err
 
 
@@ -399,3 +400,47 @@ def test_environment_stands_in_for_options(incidentlab: Run, warehouse: Path, mo
 
     assert incidentlab("query", "weekly").code == 0
     assert incidentlab("query", "weekly", "-d", "none.duckdb").code == errors.WarehouseError.exit_code
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_disk(warehouse: Path) -> None:
+    """A disk without room is no bug: it has its own exit code and one line."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "incidentlab", "list", "interruptions", "-d", warehouse],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == cli.CANNOT_WRITE
+    assert done.stderr == "incidentlab: No space left on device; what was there before is as it was\n"
+
+
+@pytest.mark.parametrize("streams", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+def test_closed_streams(logs: Path, tmp_path: Path, streams: str) -> None:
+    """Whoever shuts the standard streams wants no talk, but does want the warehouse."""
+    call = f'exec "{sys.executable}" -m incidentlab ingest "{logs}" -d w.duckdb {streams}'
+    done = subprocess.run(["bash", "-c", call], cwd=tmp_path, capture_output=True, check=False)
+
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+    assert (tmp_path / "w.duckdb").is_file()
+
+
+@pytest.mark.parametrize("option", ["-o", "-d"])
+def test_device_is_not_replaced(incidentlab: Run, logs: Path, tmp_path: Path, option: str) -> None:
+    """Not even by force: it may be /dev/null."""
+    os.mkfifo(tmp_path / "pipe")
+
+    outcome = incidentlab("report", logs, option, "pipe", "--force")
+
+    assert (outcome.code, "is a device, pipe or socket" in outcome.err) == (errors.UsageError.exit_code, True)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_time_beyond_the_calendar(incidentlab: Run, logs: Path) -> None:
+    """An instant that has no equal in UTC is a wrong argument."""
+    outcome = incidentlab("report", logs, "--now", "0001-01-01T00:00:00+10:00")
+
+    assert (outcome.code, "is no time like" in outcome.err) == (errors.UsageError.exit_code, True)

@@ -116,3 +116,33 @@ def test_an_empty_file_is_empty():
     """No bytes, no codec, no cut."""
     stream = opened(b"")
     assert (content(stream), stream.codecs, stream.cut) == (b"", (), None)
+
+
+def test_nested_bombs_have_one_budget(monkeypatch):
+    """Two layers that each grow as much as they may are one file that grows too much."""
+    monkeypatch.setattr(codecs, "BOMB_BYTES", 1 << 20)
+    stream = opened(gzip.compress(gzip.compress(bytes(300 << 20))))
+    assert len(content(stream)) < 10 << 20
+    assert "more than 1000 times" in stream.cut
+
+
+def test_what_a_decoder_made_before_damage_is_delivered():
+    """A wrong checksum at the end of a small file costs its end, not all of it."""
+    packed = bytearray(gzip.compress(TEXT))
+    packed[-6] ^= 0xFF
+    stream = opened(bytes(packed))
+    assert len(content(stream)) > len(TEXT) // 2
+    assert "damaged" in stream.cut
+
+
+def test_many_empty_members_take_no_time():
+    """What is behind the end of a member is not copied once a member: 200,000 are read in a moment."""
+    assert content(opened(gzip.compress(b"") * 200_000 + gzip.compress(b"x\n"))) == b"x\n"
+
+
+def test_a_dictionary_beyond_the_memory_is_refused():
+    """An xz file may ask for 1.5 GB; it does not get it."""
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}]
+    stream = opened(lzma.compress(b"x\n", filters=filters))
+    assert content(stream) == b""
+    assert "emory" in stream.cut

@@ -189,3 +189,77 @@ def test_an_archive_of_too_many_members_is_cut_and_says_so(monkeypatch):
     monkeypatch.setattr(discover, "MAX_MEMBERS", 1)
     found = unpacked(packed([(info("x.log"), b"x\n"), (info("y.log"), b"y\n")]))
     assert found == {"logs.tar!x.log": b"x\n", "logs.tar": "only its first 1 members were read"}
+
+
+def test_a_glob_does_not_follow_links_in_circles(logs):
+    """Two links back would be followed 2 to the 40th ways; hidden folders are not crossed either."""
+    for name in ("one", "two"):
+        (logs / "deep" / name).symlink_to(logs)
+    (logs / ".old").mkdir()
+    (logs / ".old" / "a.log").write_text("old\n")
+    inputs, _ = discover.find_inputs([str(logs / "**" / "a.log")])
+    assert names(inputs) == ["a.log"]
+
+
+def test_a_pattern_that_cannot_be_is_an_error(logs):
+    """Two stars stand alone between slashes."""
+    with pytest.raises(InputError, match="is no pattern"):
+        discover.find_inputs([str(logs / "**" / "x**")])
+
+
+def test_a_file_of_holes_is_refused(tmp_path):
+    """/var/log/lastlog claims hundreds of gigabytes and has a few kilobytes."""
+    with (tmp_path / "lastlog").open("wb") as file:
+        file.truncate(1 << 40)
+    _, refused = discover.find_inputs([str(tmp_path)])
+    assert [item.reason for item in refused] == ["almost nothing but holes, which no log is"]
+
+
+@pytest.mark.parametrize("seconds", [10**13, -(10**13)])
+def test_a_time_beyond_the_calendar_is_none(seconds):
+    """A file system and an archive may hold any number."""
+    assert Input("x", None, 0, seconds * 10**9).modified_ts is None
+
+
+@pytest.mark.parametrize("mtime", ["nan", "inf", "1e30"])
+def test_a_member_of_any_time_is_read(mtime):
+    """A header that gives no sensible time does not hide its file."""
+    assert unpacked(packed([(info("x.log", pax_headers={"mtime": mtime}), b"x\n")])) == {"logs.tar!x.log": b"x\n"}
+
+
+def test_archives_that_follow_each_other_are_one():
+    """`cat a.tar b.tar` loses no file."""
+    first, second = packed([(info("x.log"), b"x\n")], "w"), packed([(info("y.log"), b"y\n")], "w")
+    assert unpacked(first + second) == {"logs.tar!x.log": b"x\n", "logs.tar!y.log": b"y\n"}
+
+
+def partly(data):
+    """The members before an archive's damage is raised, with why the last one ended early, and the error."""
+    found = {}
+    with pytest.raises(tarfile.TarError) as caught:  # noqa: PT012 - what was found before it matters
+        for member, stream in discover.members(Input("logs.tar", None, len(data), 0), open_stream(io.BytesIO(data))):
+            found[member.path] = (b"".join(stream.blocks), stream.cut)
+    return found, str(caught.value)
+
+
+def test_members_behind_a_damaged_header_are_found():
+    """One broken block costs one file, and is told."""
+    data = bytearray(packed([(info(name), name.encode()) for name in ("a", "b", "c")], "w"))
+    data[1024] ^= 0xFF
+    found, error = partly(bytes(data))
+    assert found == {"logs.tar!a": (b"a", None), "logs.tar!c": (b"c", None)}
+    assert error == "damaged: 2 blocks belong to no member"
+
+
+def test_a_member_that_is_cut_gives_all_that_is_there():
+    """The bytes before the end of the archive are read, and the cut is told."""
+    data = packed([(info("x.log"), b"x\n" * 5000)], "w")
+    found, _ = partly(data[: 512 + 4001])
+    assert found == {"logs.tar!x.log": ((b"x\n" * 5000)[:4001], "cut, because the archive ends within it")}
+
+
+def test_a_header_that_would_fill_the_memory_is_not_read():
+    """A name of a gigabyte is an attack."""
+    header = info("././@PaxHeader", type=tarfile.XHDTYPE, size=1 << 30).tobuf()
+    _, error = partly(header + bytes(10_240))
+    assert error == "a header of 1073741824 bytes"

@@ -5,6 +5,7 @@ from dataclasses import fields
 import pytest
 
 from incidentlab import envelopes
+from incidentlab.envelopes import _records
 from incidentlab.model import CHANNELS, Prefix, Stamp
 
 SAMPLES = [(envelope, raw, said) for envelope in envelopes.load_envelopes() for raw, said in envelope.samples]
@@ -90,3 +91,31 @@ def test_an_impossible_date_is_no_stamp(line):
 def test_a_line_without_layers_is_its_own_text():
     """Peeling plain text changes nothing."""
     assert envelopes.peel("hello") == Prefix("hello")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gpu" + "0" * 65_000,
+        "{" + "\n" * 65_000,
+        '{ "dmesg": [\n{\n' + '"time": 1,\n' * 5_000,
+        "2026-03-05T13:03:22Z st" + "0" * 65_000,
+    ],
+)
+def test_a_line_made_to_be_slow_is_not(line):
+    """Each of these took from ten seconds to for ever with a pattern that goes back and forth."""
+    head = envelopes.recognise(line)
+    rewritten = head.rewriter()(line.encode(), True).decode() if head and head.rewriter else line
+    assert envelopes.peel(rewritten, head).text
+
+
+def test_a_record_without_an_end_takes_bounded_memory(monkeypatch):
+    """A line of an export that is longer than any record is given back as it comes, and the next record is read."""
+    monkeypatch.setattr(_records, "MAX_RECORD_BYTES", 300)
+    (export,) = (envelope for envelope in envelopes.load_envelopes() if envelope.name == "journal-export")
+    rewrite = export.rewriter()
+    parts = [b"__CURSOR=1\nMESSAGE=" + b"x" * 400, b"y" * 400, b"z\n\n" + export.samples[0][0].encode() + b"\n", b""]
+    out = [rewrite(part, part == b"") for part in parts]
+    assert (out[0], out[1]) == (parts[0], parts[1])
+    assert b"".join(out).count(b"\n") == b"".join(parts).count(b"\n")
+    assert any(line.startswith(b"1772719402.123456 gpu0412 kernel: ") for line in b"".join(out).split(b"\n"))

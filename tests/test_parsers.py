@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incidentlab.model import CHANNELS, INTAKE, Row
-from incidentlab.parsers import HEAD_BYTES, Parser, Sample, Unparsed, load_parsers, recognise, slurm_values
+from incidentlab.parsers import HEAD_BYTES, Parser, Sample, Unparsed, load_parsers, recognise, slurm_table, slurm_values
 
 PARSERS = {parser.name: parser for parser in load_parsers()}
 SAMPLES = [
@@ -277,3 +277,36 @@ def test_every_finished_job_of_a_real_log_is_read() -> None:
     for path in [*CORPUS.glob("real-slurm/*/log/jobcomp.log"), CORPUS / "data_cluster/jobcomp.until-2024-03-01.log"]:
         text = path.read_text(encoding="utf-8", errors="replace")
         assert [type(result) for result in parsed(PARSERS["jobcomp"], text)] == [Row] * len(text.splitlines())
+
+
+def test_a_record_that_goes_on_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are not joined beyond a size, since each is read anew with all before it."""
+    monkeypatch.setattr(slurm_table, "MAX_RECORD_CHARS", 50)
+    text = "JobID|State|Comment|Start\n7|FAILED|" + "x" * 60 + "\nrest|Unknown\n8|FAILED|y|Unknown\n"
+    results = parsed(PARSERS["sacct"], text)
+    assert [result.line_no for result in results if isinstance(result, Unparsed)] == [2, 3]
+    assert [result.values["job_id"] for result in results if isinstance(result, Row)] == ["8"]
+
+
+def test_numbers_beyond_the_calendar_cost_one_cell() -> None:
+    """A duration of many years is a number; a time that no calendar has is none; the other records are read."""
+    text = (
+        "JobID|State|Submit|Start|Elapsed\n"
+        "1|FAILED|2026-03-03T08:00:11+01:00|9999-12-31T23:59:59-23:59|99999999-00:00:00\n"
+        "2|FAILED|2026-03-03T08:00:11+01:00|2026-03-03T08:00:12+02:00|00:01:00\n"
+    )
+    first, second = parsed(PARSERS["sacct"], text)
+    assert (first.values["start_ts"], first.values["elapsed_s"]) == (None, 99_999_999 * 86_400)
+    assert (second.values["start_ts"], second.values["elapsed_s"]) == (datetime(2026, 3, 3, 6, 0, 12), 60)
+
+
+def test_an_error_file_of_endless_depth_is_reported() -> None:
+    """A text made to exhaust the reader is one line that was not understood."""
+    text = '{"message": {"message": "x", "more": ' + "[" * 100_000
+    assert [type(result) for result in parsed(PARSERS["torchelastic-error"], text)] == [Unparsed]
+
+
+def test_a_completion_record_made_to_be_slow_is_not() -> None:
+    """Keys that repeat make a backtracking search try all pairs of them."""
+    block = "JobId=1 UserId=u GroupId=g Name= JobState=X Partition=p TimeLimit=1 StartTime= EndTime= NodeList= "
+    assert [type(result) for result in parsed(PARSERS["jobcomp"], block * 20_000)] == [Unparsed]

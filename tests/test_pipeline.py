@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from incidentlab import pipeline
-from incidentlab.errors import InputError
+from incidentlab.errors import InputError, WarehouseError
 from incidentlab.signatures import load_signatures
 
 Run = Callable[..., object]
@@ -107,3 +107,27 @@ def test_hostile_name_is_neutral(incidentlab: Run, tmp_path: Path) -> None:
     assert outcome.code == 0
     assert "\x1b" not in outcome.out + outcome.err
     assert "\\x1b[31mred" in outcome.out
+
+
+def test_one_process_at_a_time_works_on_a_warehouse(tmp_path: Path) -> None:
+    """The second one of two that add to one warehouse would undo the first one's work: it is told to wait."""
+    target = tmp_path / "w.duckdb"
+    with (
+        pipeline.workshop(target),
+        pytest.raises(WarehouseError, match="another process is writing it"),
+        pipeline.workshop(target),
+    ):
+        pass
+    with pipeline.workshop(target), pipeline.workshop(tmp_path / "other.duckdb"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_thrown_away(tmp_path: Path) -> None:
+    """Half-made shards of a run that was killed are neither used nor kept."""
+    left = tmp_path / ".w.duckdb.unfinished" / "shards"
+    left.mkdir(parents=True)
+    (left / "x.parquet").write_bytes(b"half")
+    with pipeline.workshop(tmp_path / "w.duckdb") as folder:
+        assert list(folder.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []

@@ -139,3 +139,29 @@ def test_where_hyperscan_is_missing_re2_serves(monkeypatch):
 def test_without_signatures_nothing_is_found():
     """An empty set of patterns is no error."""
     assert found(HIT, ()) == []
+
+
+def test_a_pattern_that_would_take_for_ever_decides_at_once():
+    """The time of the decision grows with the line alone: a backtracking search would need 2 to the 60th steps."""
+    slow = signature("slow", r"(a+)+b|stop")
+    assert found(b"a" * 60 + b" stop\n", (slow,)) == [(1, "a" * 60 + " stop", ["slow"])]
+
+
+def test_a_pattern_beyond_hyperscan_is_searched_by_re2():
+    """A site's own pattern that only one of the engines takes is no reason to stop."""
+    end = signature("end", r"(?:stop(?m:$))\s")
+    assert isinstance(Scanner((end,))._engine, Re2)
+
+
+def test_lines_before_a_place_stop_where_they_are_known():
+    """Lines that were looked at before are not cut out again; one that begins before the limit is left out."""
+    page = scan.Page(b"one\ntwo\nthree\n", first_line=1, offset=100)
+    assert list(page.lines_before(14, 104)) == [(108, b"three\n"), (104, b"two\n")]
+    assert list(page.lines_before(14, 105)) == [(108, b"three\n")]
+
+
+@pytest.mark.parametrize(("place", "start"), [(0, 0), (3, 0), (4, 4), (50_000, 9), (99_999, 9)])
+def test_the_begin_of_a_text_is_found_however_far_it_is(place, start):
+    """Either end of a line may be rare; a place on a line end belongs to the line that it ends."""
+    data = b"abc\nabcd\r" + b"x" * 100_000
+    assert scan._begin_of_text(data, place) == start

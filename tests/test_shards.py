@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import multiprocessing
 import os
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
@@ -366,3 +367,69 @@ def test_signatures_of_unknown_formats_make_a_plain_source_used(tmp_path):
     source = only(ingested(tmp_path, written(tmp_path, "it fell over\n"), signatures=(fell,))["sources"])
     assert (source["format"], source["channel"], source["status"]) == ("plain", "job", "used")
     assert envelopes.recognise("it fell over\n") is None
+
+
+def test_an_archive_in_an_archive_is_opened(tmp_path):
+    """Whoever packs a node's logs may pack all nodes' archives again; each log is a source of its own."""
+
+    def packed(name, content, mode="w"):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode=mode) as archive:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+        return buffer.getvalue()
+
+    inner = packed("k.log", KERNEL.encode())
+    three = written(tmp_path, packed("b.tar", packed("a.tgz", gzip.compress(inner))), "c.tar")
+    sources = ingested(tmp_path, three)["sources"]
+    assert {source["path"].removeprefix(f"{three}"): source["format"] for source in sources} == {
+        "": "tar",
+        "!b.tar": "tar",
+        "!b.tar!a.tgz": "tar",
+        "!b.tar!a.tgz!k.log": "syslog-rfc3164",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "lines", "events"),
+    [
+        (b"\xef\xbb\xbf" + KERNEL.encode(), 1, 1),
+        ((CHATTER + KERNEL + CHATTER + KERNEL).replace("\n", "\r").encode(), 4, 2),
+        ((CHATTER + KERNEL).replace("\n", "\r\n").encode(), 2, 1),
+    ],
+)
+def test_marks_and_line_ends_of_other_systems_are_understood(tmp_path, content, lines, events):
+    """A byte order mark is no text, and a carriage return alone ends a line where there is no line feed."""
+    found = ingested(tmp_path, written(tmp_path, content))
+    assert (only(found["sources"])["lines"], len(found["events"])) == (lines, events)
+
+
+def test_utf_16_says_what_to_do(tmp_path):
+    """What Windows calls Unicode is text, and one command away from being read."""
+    source = only(ingested(tmp_path, written(tmp_path, KERNEL.encode("utf-16")))["sources"])
+    assert source["reason"] == "UTF-16; make it UTF-8 with: iconv -f UTF-16 -t UTF-8"
+
+
+def test_earlier_shards_of_a_unit_are_replaced(tmp_path, monkeypatch):
+    """A file that shrank leaves no part of what it held before."""
+    monkeypatch.setattr(shards, "SPILL_ROWS", 10)
+    for count in (35, 5):
+        found = ingested(tmp_path, written(tmp_path, KERNEL * count))
+        assert len(found["events"]) == count
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    """An error on the way ends them, and is not held up by what was still to be read."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for number in range(3):
+        written(folder, CHATTER * 200_000, f"{number}.log")
+    inputs, _ = discover.find_inputs([str(folder)])
+
+    def stop(_size):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shards.ingest(inputs, tmp_path / "shards", ALL, jobs=2, on_progress=stop)
+    assert [child for child in multiprocessing.active_children() if child.is_alive()] == []

@@ -135,7 +135,7 @@ def _entries(path: Path, faults: list[str]) -> list[dict[str, Any]]:
     """The `[[signature]]` tables of one file."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         faults.append(f"{path}: {error}")
         return []
     entries = content.get("signature", [])
@@ -192,7 +192,8 @@ def _patterns(signature: Signature) -> Iterator[str]:
             re.compile(source)
             compiled = re2.compile(source, quiet)
         except (re.error, re2.error) as error:
-            yield f"the pattern cannot be used: {error}"
+            words = error.args[0]
+            yield f"the pattern cannot be used: {words.decode() if isinstance(words, bytes) else words}"
             return
         if compiled.search(""):
             yield "the pattern matches the empty string"

@@ -26,8 +26,8 @@ def simulate(scenario: Path, out: Path, seed: int | None = None) -> Truth:
     Raises `UsageError` if the scenario does not fit, or `out` holds something already or cannot be a folder.
     """
     spec = load_scenario(scenario)
-    _claim(out)
     world = Director(spec, spec.seed if seed is None else seed).direct()
+    _claim(out)
     logs = out / "logs"
     logs.mkdir()
     write_hosts(world, host_lines(world), logs)

@@ -173,7 +173,7 @@ def test_report_does_not_throw_a_gathered_warehouse_away(incidentlab: Run, logs:
     """A warehouse that `report` did not make is replaced only by force."""
     outcome = incidentlab("report", logs, "-d", warehouse)
 
-    assert outcome.code == errors.errors.UsageError.exit_code
+    assert outcome.code == errors.UsageError.exit_code
     assert "was filled with `ingest`" in outcome.err
     assert incidentlab("report", logs, "-d", warehouse, "--force").code == 0
 
@@ -184,7 +184,7 @@ def test_foreign_report_is_kept(incidentlab: Run, logs: Path, tmp_path: Path, co
     (tmp_path / "thesis.html").write_bytes(content)
     outcome = incidentlab("report", logs, "-o", "thesis.html")
 
-    assert outcome.code == errors.errors.UsageError.exit_code
+    assert outcome.code == errors.UsageError.exit_code
     assert "is not a report of incidentlab; choose another -o" in outcome.err
     assert (tmp_path / "thesis.html").read_bytes() == content
     assert not (tmp_path / "incidentlab.duckdb").exists()
@@ -306,7 +306,7 @@ def test_wrong_questions(incidentlab: Run, warehouse: Path, arguments: tuple[str
     """A question that cannot be answered is a usage error that says what can be."""
     outcome = incidentlab(*arguments, "-d", warehouse)
 
-    assert (outcome.code, outcome.out) == (errors.errors.UsageError.exit_code, "")
+    assert (outcome.code, outcome.out) == (errors.UsageError.exit_code, "")
     assert said in outcome.err
 
 

@@ -178,7 +178,7 @@ def test_report_does_not_throw_a_gathered_warehouse_away(incidentlab: Run, logs:
     assert incidentlab("report", logs, "-d", warehouse, "--force").code == 0
 
 
-@pytest.mark.parametrize("content", [b"", b"my thesis", gzip.compress(b"x")])
+@pytest.mark.parametrize("content", [b"", b"my thesis", gzip.compress(b"x", mtime=0)])
 def test_foreign_report_is_kept(incidentlab: Run, logs: Path, tmp_path: Path, content: bytes) -> None:
     """A file that is not our report is not overwritten, and nothing is read before that is known."""
     (tmp_path / "thesis.html").write_bytes(content)

@@ -22,6 +22,9 @@ from incidentlab.errors import InputError, WarehouseError
 from incidentlab.signatures import Signature
 from incidentlab.terminal import Talk
 
+_FILES_AT_ONCE = 256
+"""How many shards are read together: each of them takes memory as long as the others are open."""
+
 
 def make_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int, talk: Talk) -> pl.DataFrame:
     """Replace `target` by a warehouse of `paths` alone; the sources that were read."""
@@ -109,7 +112,9 @@ def read(
     """Have every file that was found read into shards in `folder`; one row a source, by path."""
     with talk.progress("reading", sum(item.size for item in found if isinstance(item, Input))) as advance:
         shards.ingest(found, folder, patterns, jobs=jobs, on_progress=advance)
-    return pl.read_parquet(folder / "sources" / "*.parquet").sort("path")
+    files = sorted((folder / "sources").glob("*.parquet"))
+    parts = range(0, len(files), _FILES_AT_ONCE)
+    return pl.concat([pl.read_parquet(files[part : part + _FILES_AT_ONCE]) for part in parts]).sort("path")
 
 
 def has_used(sources: pl.DataFrame) -> bool:

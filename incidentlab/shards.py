@@ -34,6 +34,9 @@ SPILL_ROWS = 100_000
 ALONE_BYTES = 16 << 20
 """Below this size, all inputs together, other processes would take longer to start than to work."""
 
+FILE_BYTES = 32 << 10
+"""What opening and storing one input costs, as if it were so much longer."""
+
 _TAR_HEADER = 512
 _MARK = "incidentlab.mark"
 _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -67,7 +70,7 @@ def ingest(
     ordered = sorted(inputs, key=lambda item: (-_size(item), item.path))
     report = on_progress or (lambda _: None)
     workers = min(jobs or os.cpu_count() or 1, len(ordered))
-    if workers <= 1 or sum(map(_size, ordered)) < ALONE_BYTES:
+    if workers <= 1 or sum(_size(item) + FILE_BYTES for item in ordered) < ALONE_BYTES:
         intake = Intake(folder, signatures)
         for item in ordered:
             report(intake.unit(item))

@@ -179,11 +179,13 @@ def _name_repeats(con: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
-def load_rows(con: duckdb.DuckDBPyConnection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
-    """A knowledge table in `main` from dictionaries, whose absent keys are NULL."""
-    create(con, "main", table)
+def load_rows(
+    con: duckdb.DuckDBPyConnection, table: Table, rows: Iterable[Mapping[str, Any]], schema: str = "main"
+) -> None:
+    """A table from dictionaries, whose absent keys are NULL."""
+    create(con, schema, table)
     kept = list(rows)
     if kept:
         values = ", ".join(f"unnest(${place}::{column.type}[])" for place, column in enumerate(table.columns, 1))
         cells = [[row.get(name) for row in kept] for name in table.names]
-        con.execute(f"insert into main.{quoted(table.name)} select {values}", cells)
+        con.execute(f"insert into {schema}.{quoted(table.name)} select {values}", cells)

@@ -28,7 +28,7 @@ def derived(
     given = {"events": events, "job_records": job_records, "progress": progress}
     given["sources"] = sources if sources is not None else _implied(given)
     for table in INTAKE:
-        _fill(con, table, given[table.name])
+        warehouse.load_rows(con, table, given[table.name], "intake")
     derive.load_knowledge(con, knowledge or {})
     derive.derive(con)
     return con
@@ -75,13 +75,3 @@ def job(source_id: str, line_no: int, job_id: str, state: str, **values: Any) ->
         "elapsed_s": 3600,
         "has_duplicates": True,
     } | values  # fmt: skip
-
-
-def _fill(con: duckdb.DuckDBPyConnection, table: Any, rows: Sequence[Row]) -> None:
-    warehouse.create(con, "intake", table)
-    if rows:
-        values = ", ".join(f"unnest(${place}::{column.type}[])" for place, column in enumerate(table.columns, 1))
-        con.execute(
-            f"insert into intake.{table.name} select {values}",
-            [[row.get(name) for row in rows] for name in table.names],
-        )

@@ -38,22 +38,15 @@ accounted as (
     cross join gpus as g
 ),
 
--- the log names no job; a record of another try of it does
-named as (
-    select cluster, job_id, min(name) as name, min(user_name) as user_name, min(partition) as partition,
-        min(work_dir) as work_dir
-    from accounted
-    group by cluster, job_id
-),
-
 logged as (
     select
-        l.attempt_id, l.cluster, l.job_id, n.name, n.user_name, n.partition, l.state, l.exit_code, null as exit_signal, null as submit_ts, l.start_ts, l.end_ts, epoch(l.end_ts) - epoch(l.start_ts) as elapsed_s,
-        null as time_limit_s, len(l.nodes)::integer as node_count, (len(l.nodes) * g.per_node)::integer as gpu_count,
-        null as reason, n.work_dir, l.has_ended, 'controller log' as basis
+        l.attempt_id, l.cluster, l.job_id, null as name, null as user_name, null as partition,
+        l.state, l.exit_code, null as exit_signal,
+        null as submit_ts, l.start_ts, l.end_ts, epoch(l.end_ts) - epoch(l.start_ts) as elapsed_s, null as time_limit_s,
+        len(l.nodes)::integer as node_count, (len(l.nodes) * g.per_node)::integer as gpu_count,
+        null as reason, null as work_dir, l.has_ended, 'controller log' as basis
     from attempts_logged as l
     cross join gpus as g
-    left join named as n using (cluster, job_id)
 ),
 
 printed as (
@@ -67,12 +60,13 @@ printed as (
     cross join gpus as g
 ),
 
--- what one dump of a job leaves out, another one of its tries may say
+-- what the controller's log and one dump of a job leave out, a record of another of its tries may say
 tries as (
     select
         * replace (
             coalesce(name, max(name) over of_job) as name,
             coalesce(user_name, max(user_name) over of_job) as user_name,
+            coalesce(partition, max(partition) over of_job) as partition,
             coalesce(work_dir, max(work_dir) over of_job) as work_dir
         )
     from (

@@ -172,6 +172,7 @@ weighed as (
             else onset_ts <= first_symptom_ts + to_seconds(ts_uncertainty_s + 2)
         end as is_before_symptom,
         epoch(last_progress_ts) - epoch(ts) as went_on_s,
+        greatest(120, 5 * coalesce(step_gap_s, 0)) as patience_s,
         epoch(ts) - epoch(end_ts) as late_s,
         -- people explain afterwards; a dying host may speak late, but infrastructure for all is at fault only if it broke before
         case
@@ -195,10 +196,10 @@ select
     ts,
     basis,
     is_before_symptom,
-    coalesce(went_on_s <= greatest(120, 5 * coalesce(step_gap_s, 0)), true) and coalesce(late_s <= grace_s, true) as is_in_place,
+    coalesce(went_on_s <= patience_s, true) and coalesce(late_s <= grace_s, true) as is_in_place,
     rule,
     case
-        when went_on_s > greatest(120, 5 * coalesce(step_gap_s, 0))
+        when went_on_s > patience_s
             then 'training went on for ' || round(went_on_s / 60, 1) || ' min after it'
         when late_s > grace_s then 'it came ' || round(late_s)::bigint || ' s after the end'
         when not is_before_symptom then 'it is not certain that it came before the first symptom'

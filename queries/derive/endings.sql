@@ -18,22 +18,22 @@ with ended as (
 signs as (
     select
         a.attempt_id,
-        arg_min(e.event_id, e.ts) filter (
+        arg_min(e.event_id, (e.ts, e.event_id)) filter (
             where e.mark in ('node_reason', 'node_drain') and e.ts < a.end_ts and e.ts > a.end_ts - to_days(1)
             and is_maintenance(coalesce(e.fields ->> 'reason', e.message))
         ) as drain_id,
         -- parts are also changed after a fault: such a reason is a plan only while nothing was wrong
-        arg_min(e.event_id, e.ts) filter (
+        arg_min(e.event_id, (e.ts, e.event_id)) filter (
             where e.mark in ('node_reason', 'node_drain') and e.ts < a.end_ts and e.ts > a.end_ts - to_days(1)
             and regexp_matches(coalesce(e.fields ->> 'reason', e.message), '(?i)\b(swap|replac|rma\b|repair|mov(e|ing)\b|vendor\b)')
         ) as repair_id,
-        arg_min(e.event_id, e.ts) filter (
+        arg_min(e.event_id, (e.ts, e.event_id)) filter (
             where e.mark = 'node_reboot_requested' and e.ts < a.end_ts + to_seconds(5) and e.ts > a.end_ts - to_days(1)
         ) as reboot_id,
-        arg_max(e.event_id, e.ts) filter (
+        arg_max(e.event_id, (e.ts, e.event_id)) filter (
             where e.mark = 'job_preempted' and abs(epoch(e.ts) - epoch(a.end_ts)) < 180
         ) as preempt_id,
-        arg_max(e.event_id, e.ts) filter (
+        arg_max(e.event_id, (e.ts, e.event_id)) filter (
             where e.mark in ('job_cancel_requested', 'job_cancelled') and abs(epoch(e.ts) - epoch(a.end_ts)) < 300
         ) as cancel_id,
         max(e.fields ->> 'uid') filter (

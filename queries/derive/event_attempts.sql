@@ -129,7 +129,11 @@ found as (
     from alone
 )
 
-select f.event_id, f.attempt_id, arg_min(f.basis, list_position(['output', 'job', 'node', 'shared'], f.basis)) as basis, any_value(epoch(f.ts) - epoch(a.end_ts)) as delta_s
+select
+    f.event_id,
+    f.attempt_id,
+    arg_min(f.basis, list_position(['output', 'job', 'node', 'shared'], f.basis)) as basis,
+    any_value(epoch(f.ts) - epoch(a.end_ts)) as delta_s
 from found as f
 inner join attempts as a using (attempt_id)
 group by f.event_id, f.attempt_id

@@ -36,12 +36,7 @@ resolved as (
         host,
         uptime_s,
         message,
-        -- an hour that comes twice: before the clock goes back it is the first one
-        case
-            when goes_back and utc_offset_s is null and timezone[1] not in ('+', '-')
-                then first_instant_of(local_ts, timezone, shift_s)
-            else instant_of(local_ts, utc_offset_s, timezone, shift_s)
-        end as ts
+        instant_in_order(local_ts, utc_offset_s, timezone, shift_s, goes_back) as ts
     from placed
 ),
 

@@ -18,7 +18,7 @@
 -- column basis varchar: how the event belongs to the run
 -- column is_in_place boolean: work stopped with it
 with broken as (
-    select n.attempt_id, n.kind, n.rule, e.collective_timeouts, a.state
+    select n.attempt_id, e.collective_timeouts, a.state
     from endings as n
     inner join attempt_ends as e using (attempt_id)
     inner join attempts as a using (attempt_id)
@@ -58,45 +58,46 @@ best as (
     ) = 1
 ),
 
-lost_node as (
-    select
-        b.attempt_id,
-        arg_min(e.event_id, (e.mark <> 'node_down', e.ts, e.event_id)) as event_id,
-        arg_min(e.node, (e.mark <> 'node_down', e.ts, e.event_id)) as node,
-        arg_min(e.ts, (e.mark <> 'node_down', e.ts, e.event_id)) as ts
+said as (
+    select b.attempt_id, b.collective_timeouts, m.delta_s, e.event_id, e.mark, e.node, e.ts, e.onset_ts, e.fields
     from broken as b
     inner join event_attempts as m using (attempt_id)
     inner join events as e using (event_id)
+),
+
+lost_node as (
+    select
+        attempt_id,
+        arg_min(event_id, (mark <> 'node_down', ts, event_id)) as event_id,
+        arg_min(node, (mark <> 'node_down', ts, event_id)) as node,
+        arg_min(ts, (mark <> 'node_down', ts, event_id)) as ts
+    from said
     where
-        e.mark in ('node_down', 'job_requeued_node_fail', 'job_killed_node_fail', 'node_rebooted')
-        and e.node is not null and coalesce(m.delta_s between -900 and 600, true)
-    group by b.attempt_id
+        mark in ('node_down', 'job_requeued_node_fail', 'job_killed_node_fail', 'node_rebooted')
+        and node is not null and coalesce(delta_s between -900 and 600, true)
+    group by attempt_id
 ),
 
 watchdog as (
-    select b.attempt_id, arg_min(e.event_id, (e.onset_ts, e.event_id)) as event_id, min(e.onset_ts) as ts
-    from broken as b
-    inner join event_attempts as m using (attempt_id)
-    inner join events as e using (event_id)
-    where e.mark = 'collective_timeout' and coalesce(m.delta_s between -2700 and 600, true)
-    group by b.attempt_id
+    select attempt_id, arg_min(event_id, (onset_ts, event_id)) as event_id, min(onset_ts) as ts
+    from said
+    where mark = 'collective_timeout' and coalesce(delta_s between -2700 and 600, true)
+    group by attempt_id
 ),
 
 -- a rank that ends by an exit code or signal of its own, while nobody waits for anybody, left no other word
 left_alone as (
     select
-        b.attempt_id,
-        arg_min(e.event_id, (e.ts, e.event_id)) as event_id,
-        min(e.ts) as ts,
-        'a rank ended with ' || arg_min(e.fields ->> 'exit_code', (e.ts, e.event_id)) || ' and printed no reason' as rule
-    from broken as b
-    inner join event_attempts as m using (attempt_id)
-    inner join events as e using (event_id)
+        attempt_id,
+        arg_min(event_id, (ts, event_id)) as event_id,
+        min(ts) as ts,
+        'a rank ended with ' || arg_min(fields ->> 'exit_code', (ts, event_id)) || ' and printed no reason' as rule
+    from said
     where
-        e.mark = 'root_cause_rank' and b.collective_timeouts = 0
+        mark = 'root_cause_rank' and collective_timeouts = 0
         -- 1 is what an exception gives, -9 and -15 come from outside
-        and try_cast(e.fields ->> 'exit_code' as integer) not in (0, 1, -9, -15)
-    group by b.attempt_id
+        and try_cast(fields ->> 'exit_code' as integer) not in (0, 1, -9, -15)
+    group by attempt_id
 ),
 
 fallbacks as (

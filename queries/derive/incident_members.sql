@@ -34,27 +34,19 @@ harmless as (
 ),
 
 members as (
-    from blamed
-    union all
-    from harmless
-),
-
-opened as (
     select
         *,
-        coalesce(ts > lag(ts) over same_place + to_minutes(10), true) as opens,
         case
             when is_shared then component
             else concat_ws('|', component, coalesce(node, attempt_id, episode_id), gpu_index)
         end as place
+    from (from blamed union all from harmless)
+),
+
+opened as (
+    select *, coalesce(ts > lag(ts) over same_place + to_minutes(10), true) as opens
     from members
-    window same_place as (
-        partition by case
-            when is_shared then component
-            else concat_ws('|', component, coalesce(node, attempt_id, episode_id), gpu_index)
-        end
-        order by ts nulls first, attempt_id, episode_id
-    )
+    window same_place as (partition by place order by ts nulls first, attempt_id, episode_id)
 ),
 
 numbered as (

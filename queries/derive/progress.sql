@@ -17,13 +17,10 @@ with placed as (
         coalesce(p.job_id, j.job_id) as any_job_id,
         k.cluster,
         g.attempt_id as group_attempt_id,
-        case
-            when p.earliest_later_ts < p.local_ts - to_minutes(20) and p.has_year and p.utc_offset_s is null
-                then first_instant_of(p.local_ts, c.timezone, c.shift_s)
-            else instant_of(
-                dated(p.local_ts, c.year, c.turn_lines, p.line_no), p.utc_offset_s, c.timezone, c.shift_s
-            )
-        end as ts
+        instant_in_order(
+            dated(p.local_ts, c.year, c.turn_lines, p.line_no), p.utc_offset_s, c.timezone, c.shift_s,
+            p.has_year and p.earliest_later_ts < p.local_ts - to_minutes(20)
+        ) as ts
     from (
         select
             *,

@@ -34,10 +34,14 @@ differences as (
     inner join reference as r using (job_id, elapsed_s, state)
     where not s.is_zoned and abs((r.start_s - s.start_s) - round((r.start_s - s.start_s) / 900) * 900) < 2
     group by all
+),
+
+agreed as (
+    from differences
+    qualify row_number() over (partition by source_id order by anchors desc, abs(shift_s), shift_s) = 1
 )
 
-select source_id, arg_max(shift_s, anchors) as shift_s, max(anchors) as anchors
-from differences
-group by source_id
-having arg_max(shift_s, anchors) <> 0 and max(anchors) >= 3 and abs(arg_max(shift_s, anchors)) <= 14 * 3600
+select source_id, shift_s, anchors
+from agreed
+where shift_s <> 0 and anchors >= 3 and abs(shift_s) <= 14 * 3600
 order by source_id

@@ -391,17 +391,6 @@ def test_a_year_is_taken_from_dated_sources():
     assert [2025, 2026] == [row[0] for row in con.execute("select year(ts) from events order by ts").fetchall()]
 
 
-def test_a_missing_mark_makes_a_range_not_a_zero():
-    """Without a checkpoint the rework is between nothing and every step of the attempt."""
-    con = world(progress=(before_end(3600), before_end(600)))
-    rows = con.execute("select part, gpu_h, gpu_h_lo, gpu_h_hi, grade from losses order by part").fetchall()
-
-    # 16 GPUs: 600 s of hang are 2.67 GPU-h, 3,000 s of steps 13.33 GPU-h
-    assert [("hang", 2.667, 2.667, 2.667, "A"), ("rework", None, 0.0, 13.333, "B")] == [
-        (part, *(None if value is None else round(value, 3) for value in hours), grade) for part, *hours, grade in rows
-    ]
-
-
 def test_the_order_of_rows_changes_nothing():
     """Events in any order give the same verdicts."""
     rows = [

@@ -115,12 +115,12 @@ def test_example_query(example_answer: pl.DataFrame) -> None:
 
 
 def test_example_chart(example_answer: pl.DataFrame) -> None:
-    """The example chart is a chart of the example answer."""
-    names = {"draws": lambda _query: lambda draw: draw, "pl": pl, "alt": alt, "Chart": charts.Chart}
+    """The example chart, put into its file, draws the example answer for the page."""
+    names = {**vars(charts), "draws": lambda _query: lambda draw: draw}
     exec(example("incidentlab/charts.py"), names)  # noqa: S102 - the README is ours
     chart = names["interruptions_by_user"](example_answer)
 
-    assert {layer["mark"]["type"] for layer in chart.to_dict()["layer"]} == {"bar", "text"}
+    assert set(re.findall(r">(ada|bob|8|1)<", charts.svg(chart.to_dict()))) >= {"ada", "bob", "8", "1"}
 
 
 def test_example_section(example_answer: pl.DataFrame) -> None:

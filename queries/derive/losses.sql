@@ -15,8 +15,7 @@ marks as (
     select
         attempt_id,
         min(ts) filter (where kind = 'step') as first_step_ts,
-        max(ts) filter (where kind = 'step') as last_step_ts,
-        max(ts) filter (where kind = 'checkpoint_done') as last_checkpoint_ts
+        max(ts) filter (where kind = 'step') as last_step_ts
     from progress
     where attempt_id is not null
     group by attempt_id
@@ -33,8 +32,10 @@ facts as (
         m.first_step_ts,
         -- LEAST skips nulls, and a missing mark must stay missing
         case when m.last_step_ts is not null then least(m.last_step_ts, a.end_ts) end as last_step_ts,
-        case when m.last_checkpoint_ts is not null then least(m.last_checkpoint_ts, m.last_step_ts) end
-            as last_checkpoint_ts,
+        p.state_ts,
+        p.state_lo_ts,
+        p.state_hi_ts,
+        p.is_assumed,
         f.first_step_ts as next_first_step_ts,
         following.end_ts as next_end_ts,
         s.is_dedicated
@@ -43,6 +44,7 @@ facts as (
     inner join attempt_ends as e using (attempt_id)
     cross join settings as s
     left join marks as m using (attempt_id)
+    left join saved_states as p using (attempt_id)
     left join attempts as following on following.run_id = a.run_id and following.attempt_no = a.attempt_no + 1
     left join marks as f on f.attempt_id = following.attempt_id
 ),
@@ -52,31 +54,35 @@ seconds as (
         interruption_id, 'hang' as part, gpus_per_s as rate,
         epoch(end_ts) - epoch(last_step_ts) as s,
         coalesce(epoch(end_ts) - epoch(last_step_ts), 0) as s_lo,
-        coalesce(epoch(end_ts) - epoch(last_step_ts), epoch(end_ts) - epoch(start_ts)) as s_hi
+        coalesce(epoch(end_ts) - epoch(last_step_ts), epoch(end_ts) - epoch(start_ts)) as s_hi,
+        false as is_assumed
     from facts
     union all
     select
         interruption_id, 'rework', gpus_per_s,
-        epoch(last_step_ts) - epoch(last_checkpoint_ts),
-        coalesce(epoch(last_step_ts) - epoch(last_checkpoint_ts), 0),
-        -- without a checkpoint in sight all steps of the try may be lost; without steps, hang already bounds the try
+        epoch(last_step_ts) - epoch(state_ts),
+        coalesce(epoch(last_step_ts) - epoch(state_hi_ts), 0),
+        -- without a checkpoint in sight all steps of the run may be lost; without steps, hang already bounds it
         case
             when last_step_ts is null then 0
-            else epoch(last_step_ts) - epoch(coalesce(last_checkpoint_ts, first_step_ts))
-        end
+            else epoch(last_step_ts) - epoch(coalesce(state_lo_ts, first_step_ts))
+        end,
+        coalesce(is_assumed, false)
     from facts
     union all
     select
         interruption_id, 'restart', next_gpus_per_s,
         epoch(next_first_step_ts) - epoch(next_start_ts),
         coalesce(epoch(next_first_step_ts) - epoch(next_start_ts), 0),
-        coalesce(epoch(next_first_step_ts) - epoch(next_start_ts), epoch(next_end_ts) - epoch(next_start_ts))
+        coalesce(epoch(next_first_step_ts) - epoch(next_start_ts), epoch(next_end_ts) - epoch(next_start_ts)),
+        false
     from facts
     where next_start_ts is not null
     union all
     select
         interruption_id, 'idle_wait', gpus_per_s,
-        epoch(next_start_ts) - epoch(end_ts), epoch(next_start_ts) - epoch(end_ts), epoch(next_start_ts) - epoch(end_ts)
+        epoch(next_start_ts) - epoch(end_ts), epoch(next_start_ts) - epoch(end_ts), epoch(next_start_ts) - epoch(end_ts),
+        false
     from facts
     where is_dedicated and next_start_ts >= end_ts
 ),
@@ -87,6 +93,7 @@ bounded as (
         interruption_id,
         part,
         rate,
+        is_assumed,
         case when s is not null then greatest(s, 0) end as s,
         case when s_lo is not null then greatest(s_lo, 0) end as s_lo,
         case when s_hi is not null then greatest(s_hi, 0) end as s_hi
@@ -101,6 +108,7 @@ select
     s_hi * rate as gpu_h_hi,
     case
         when rate is null then '-'
+        when is_assumed then 'C'
         when s is not null then 'A'
         else 'B'
     end as grade

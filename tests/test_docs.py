@@ -4,7 +4,6 @@ import re
 import types
 from pathlib import Path
 
-import altair as alt
 import polars as pl
 import pytest
 from small_warehouse import small_warehouse

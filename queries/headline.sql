@@ -20,6 +20,7 @@
 -- column mtti_h_hi double: upper 95 % limit (hours); NULL if nothing happened
 -- column mtti_basis varchar: hours and interruptions that the mean is made of; a row of mtti
 -- column gpu_days double: allocated GPU time (days)
+-- column gpu_days_grade varchar: A if the GPUs of all attempts are known; B if this is less than was allocated
 -- column per_1000_gpu_days double: unplanned interruptions per 1,000 allocated GPU-days
 -- column per_1000_gpu_days_lo double: lower 95 % limit, exact Poisson
 -- column per_1000_gpu_days_hi double: upper 95 % limit
@@ -50,6 +51,7 @@ ran as (
     select
         count(distinct run_id) as runs,
         count(*) as attempts,
+        case when bool_and(gpu_count is not null) then 'A' else 'B' end as gpu_days_grade,
         sum(epoch_ms(coalesce(end_ts, to_ts)) - epoch_ms(start_ts)) / 3.6e6 as running_h
     from attempts, observed
 ),
@@ -146,6 +148,7 @@ select
     wall_h / nullif(poisson_lo(unplanned), 0) as mtti_h_hi,
     'wall/unplanned' as mtti_basis,
     gpu_days,
+    gpu_days_grade,
     1000 * unplanned / nullif(gpu_days, 0) as per_1000_gpu_days,
     1000 * poisson_lo(unplanned) / nullif(gpu_days, 0) as per_1000_gpu_days_lo,
     1000 * poisson_hi(unplanned) / nullif(gpu_days, 0) as per_1000_gpu_days_hi,

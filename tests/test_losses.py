@@ -97,3 +97,11 @@ def test_what_the_next_try_loads_was_saved(loaded: int, hours: float):
     found = losses(*STEPS, mark(100.5, "checkpoint_done", 800), mark(160, "checkpoint_load", loaded, job_id="8"))
 
     assert found["rework"] == (hours, hours, hours, "A")
+
+
+def test_steps_without_stamps_say_nothing_of_time():
+    """Steps that all stand behind one stamp do not make the time since then a hang."""
+    unstamped = [{**mark(1, "step", n), "line_no": n, "ts_uncertainty_s": 6000.0} for n in range(1, 51)]
+
+    # nothing bounds the hang but the attempt: two hours on 16 GPUs
+    assert losses(*unstamped)["hang"] == (None, 0.0, 32.0, "B")

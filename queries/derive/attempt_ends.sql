@@ -8,24 +8,19 @@
 -- column fault_events bigint: faults on it or its nodes near the end
 -- column stopped_ts timestamptz: when work stopped, as far as anything tells
 -- column next_start_ts timestamptz: start of the next try of the run
-with timed as (
-    -- a step without a stamp of its own cannot say that work went on
-    select *, ts is not null and coalesce(ts_uncertainty_s <= 60, false) as is_timed
-    from progress
-    where attempt_id is not null and kind = 'step'
-),
-
-steps as (
+with steps as (
     select
         attempt_id,
-        -- nor can the last stamp say that work stopped with it, where later steps have none
+        -- a step without a stamp of its own cannot say that work went on; nor can the last stamp say that work stopped
+        -- with it, where later steps have none
         case
             when not coalesce(max(step) filter (where not is_timed) > max(step) filter (where is_timed), false)
                 then max(ts) filter (where is_timed)
         end as last_progress_ts,
         (epoch(max(ts) filter (where is_timed)) - epoch(min(ts) filter (where is_timed)))
         / nullif(count(distinct ts) filter (where is_timed) - 1, 0) as step_gap_s
-    from timed
+    from progress
+    where attempt_id is not null and kind = 'step'
     group by attempt_id
 ),
 

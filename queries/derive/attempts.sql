@@ -13,7 +13,7 @@
 -- column exit_signal integer: signal
 -- column submit_ts timestamptz: submitted
 -- column start_ts timestamptz: started
--- column end_ts timestamptz: ended; null while running
+-- column end_ts timestamptz: ended; null while running; where nobody logged it, when one of its nodes was given on
 -- column elapsed_s double: run time (s)
 -- column time_limit_s bigint: time limit (s)
 -- column node_count integer: nodes
@@ -38,15 +38,31 @@ accounted as (
     cross join gpus as g
 ),
 
+starts as (
+    select cluster, unnest(nodes) as node, start_ts from attempts_accounted
+    union all
+    select cluster, unnest(nodes), start_ts from attempts_logged
+),
+
+-- a run whose end nobody logged was over when one of its nodes was given to the next
+given_on as (
+    select l.attempt_id, min(s.start_ts) as ts
+    from (select attempt_id, cluster, start_ts, unnest(nodes) as node from attempts_logged where not has_ended) as l
+    inner join starts as s on l.cluster = s.cluster and l.node = s.node and s.start_ts > l.start_ts
+    group by l.attempt_id
+),
+
 logged as (
     select
         l.attempt_id, l.cluster, l.job_id, null as name, null as user_name, null as partition,
-        l.state, l.exit_code, null as exit_signal,
-        null as submit_ts, l.start_ts, l.end_ts, epoch(l.end_ts) - epoch(l.start_ts) as elapsed_s, null as time_limit_s,
+        case when o.ts is null then l.state else 'UNKNOWN' end as state, l.exit_code, null as exit_signal,
+        null as submit_ts, l.start_ts, coalesce(l.end_ts, o.ts) as end_ts, epoch(l.end_ts) - epoch(l.start_ts) as elapsed_s,
+        null as time_limit_s,
         len(l.nodes)::integer as node_count, (len(l.nodes) * g.per_node)::integer as gpu_count,
         null as reason, null as work_dir, l.has_ended, 'controller log' as basis
     from attempts_logged as l
     cross join gpus as g
+    left join given_on as o using (attempt_id)
 ),
 
 printed as (

@@ -135,6 +135,17 @@ taken_later as (
         and is_maintenance(coalesce(n.fields ->> 'reason', n.message))
 ),
 
+-- people took a node away with a word of their own, and then the job
+sent_away as (
+    select n.* replace ('maintenance.unplanned' as component, 12 as tier, 'suggestive' as strength),
+        'an operator drained a node, gave a reason and cancelled the job' as rule
+    from near as n
+    inner join endings as d using (attempt_id)
+    where
+        d.kind = 'cancel'
+        and n.mark in ('node_reason', 'node_drain') and n.fields ->> 'reason' is not null and n.delta_s between -900 and 0
+),
+
 -- an operator or a health check names the Xid in the reason
 told as (
     select
@@ -158,6 +169,8 @@ gathered as (
     from taken
     union all by name
     from taken_later
+    union all by name
+    from sent_away
     union all by name
     from told
 ),

@@ -38,12 +38,25 @@ signs as (
         ) as cancel_id,
         max(e.fields ->> 'uid') filter (
             where e.mark in ('job_cancel_requested') and abs(epoch(e.ts) - epoch(a.end_ts)) < 300
-        ) as cancel_uid
+        ) as cancel_uid,
+        max(e.ts) filter (
+            where e.kind = 'fault' and e.strength = 'direct' and e.component not like 'software.%' and e.ts <= a.end_ts
+        ) as hardware_fault_ts,
+        coalesce(bool_or(e.mark = 'shutdown_orderly' and m.delta_s > -3600), false) as is_shut_down
     from ended as a
     inner join event_attempts as m using (attempt_id)
     inner join events as e using (event_id)
     where e.kind <> 'context'
     group by a.attempt_id
+),
+
+-- logs that would show that a node was shut down in good order; a source that speaks for many hosts speaks for all
+logged as (
+    select distinct a.attempt_id
+    from ended as a
+    inner join attempt_nodes as n using (attempt_id)
+    inner join coverage as v
+        on v.channel in ('kernel', 'daemon') and coalesce(v.node = n.node, true) and a.end_ts between v.first_ts and v.last_ts
 ),
 
 windows as (
@@ -68,6 +81,8 @@ facts as (
         s.cancel_id,
         w.reservation_id,
         w.attempt_id is not null as is_in_window,
+        -- a drained node waits for its jobs: one that vanishes under them, and says no word of a shutdown, broke
+        a.state = 'NODE_FAIL' and not s.is_shut_down and l.attempt_id is not null as is_node_lost,
         coalesce(s.cancel_uid, r.state_by) as cancelled_by,
         coalesce(s.cancel_uid, r.state_by) in ('0', 'root', 'slurm') as is_by_operator,
         -- a hung job that somebody or the limit ends was not healthy
@@ -76,11 +91,18 @@ facts as (
             a.last_progress_ts is not null
             and epoch(a.end_ts) - epoch(a.last_progress_ts) > greatest(600, 3 * coalesce(a.step_gap_s, 0))
         ) as is_hung,
+        -- nor was one that made no step since its hardware failed
+        coalesce(
+            s.hardware_fault_ts >= a.last_progress_ts - to_seconds(60)
+            and epoch(a.end_ts) - epoch(a.last_progress_ts) > greatest(60, 1.5 * coalesce(a.step_gap_s, 0)),
+            false
+        ) as is_stopped_by_fault,
         -- who is sent away was well until then
         a.fault_events > 0 and coalesce(a.first_symptom_ts < a.end_ts - to_seconds(15), false) as is_broken_before
     from ended as a
     left join signs as s using (attempt_id)
     left join windows as w using (attempt_id)
+    left join logged as l using (attempt_id)
     left join attempts_accounted as c using (attempt_id)
     left join intake.job_records as r using (record_id)
 ),
@@ -105,7 +127,7 @@ judged as (
                 drain_id is not null and collective_timeouts = 0
                 and (
                     (state in ('REQUEUED', 'CANCELLED') and not is_broken_before)
-                    or (state in ('NODE_FAIL', 'FAILED') and fault_events = 0)
+                    or (state in ('NODE_FAIL', 'FAILED') and fault_events = 0 and not is_node_lost)
                 )
                 then ['planned', 'maintenance', 'a node was drained for maintenance before the end']
             when
@@ -113,6 +135,8 @@ judged as (
                 and (state = 'REQUEUED' or (state = 'CANCELLED' and is_by_operator))
                 then ['planned', 'maintenance', 'a node was drained for repair before the end']
             when state = 'CANCELLED' and is_hung then ['unplanned', 'hang', 'cancelled while it stood still']
+            when state = 'CANCELLED' and is_stopped_by_fault
+                then ['unplanned', 'hang', 'cancelled when it had stood still since a fault']
             when state = 'CANCELLED' and fault_events > 0 and coalesce(is_by_operator, true)
                 then ['unplanned', 'cancel', 'cancelled after a fault']
             when state = 'CANCELLED' and is_by_operator then ['unplanned', 'cancel', 'cancelled by an operator without a reason']

@@ -27,16 +27,57 @@ windows as (
     where start_ts is not null
 ),
 
+-- a requeued job writes on behind the banner of the run that was killed: what is new there, and all behind it
+fresh as (
+    select event_id
+    from (
+        select
+            event_id,
+            ts,
+            ts_uncertainty_s,
+            last_value(case when is_banner then {'line_no': line_no, 'ts': ts} end ignore nulls) over in_source as banner,
+            max(case when not is_banner and kind <> 'symptom' then line_no end) over in_source as new_line
+        from (select *, signature like 'slurm-banner-%' as is_banner from live where channel = 'job')
+        window in_source as (partition by source_id order by line_no, event_id rows unbounded preceding)
+    )
+    where new_line > banner.line_no and ts = banner.ts and coalesce(ts_uncertainty_s > 60, true)
+),
+
+begun as (
+    select event_id, min(w.start_ts) as start_ts
+    from fresh
+    inner join live as e using (event_id)
+    inner join windows as w using (cluster, job_id)
+    where w.start_ts between e.ts and coalesce(e.ts + to_seconds(e.ts_uncertainty_s), timestamptz 'infinity')
+    group by event_id
+),
+
 -- the output of a run that no scheduler record claims
 printed as (
-    select e.event_id, g.attempt_id, 'output' as basis, e.known_ts as ts from live as e inner join output_groups as g using (source_id)
+    select e.event_id, g.attempt_id from live as e inner join output_groups as g using (source_id)
 ),
 
 -- the last run of the job that had started; a job with one run needs no time
 named as (
+    select e.event_id, w.attempt_id
+    from live as e
+    left join begun as b using (event_id)
+    inner join windows as w using (cluster, job_id)
+    where
+        w.job_id is not null and e.source_id not in (select source_id from output_groups)
+        and (
+            (
+                coalesce(b.start_ts, e.ts) >= w.start_ts - to_seconds(2)
+                and coalesce(b.start_ts, e.ts) < w.next_start_ts - to_seconds(2)
+            )
+            or (e.ts is null and w.tries = 1)
+        )
+),
+
+own as (
     select
-        e.event_id,
-        w.attempt_id,
+        f.event_id,
+        f.attempt_id,
         case when e.channel = 'job' then 'output' else 'job' end as basis,
         -- between distant stamps a line may be as late as the second of them, or the end of its run
         case
@@ -44,20 +85,15 @@ named as (
                 then greatest(e.ts, least(e.ts + to_seconds(e.ts_uncertainty_s), w.end_ts))
             else e.known_ts
         end as ts
-    from live as e
-    inner join windows as w using (cluster, job_id)
-    where
-        w.job_id is not null
-        and (
-            (e.ts >= w.start_ts - to_seconds(2) and e.ts < w.next_start_ts - to_seconds(2))
-            or (e.ts is null and w.tries = 1)
-        )
+    from (from printed union all from named) as f
+    inner join live as e using (event_id)
+    inner join windows as w using (attempt_id)
 ),
 
 -- runs whose own output complains of a GPU
 complaining as (
     select distinct f.attempt_id
-    from (from printed union all from named) as f
+    from own as f
     inner join live as e using (event_id)
     where f.basis = 'output' and e.kind = 'fault' and e.component like 'gpu.%'
 ),
@@ -118,9 +154,7 @@ alone as (
 ),
 
 found as (
-    from printed
-    union
-    from named
+    from own
     union
     from on_shared_node
     union
@@ -133,7 +167,7 @@ select
     f.event_id,
     f.attempt_id,
     arg_min(f.basis, list_position(['output', 'job', 'node', 'shared'], f.basis)) as basis,
-    any_value(epoch(f.ts) - epoch(a.end_ts)) as delta_s
+    arg_min(epoch(f.ts) - epoch(a.end_ts), list_position(['output', 'job', 'node', 'shared'], f.basis)) as delta_s
 from found as f
 inner join attempts as a using (attempt_id)
 group by f.event_id, f.attempt_id

@@ -1,11 +1,17 @@
 -- table: one row per event: its instant, resolved over all sources
 -- column event_id varchar: the event
 -- column ts timestamptz: when it was written; null if nothing tells
+-- column ts_uncertainty_s double: resolution of the stamp, or distance to the neighbour it was taken from (s)
 -- column host varchar: host that wrote it, if the line, its source or a twin of the line names one
 -- column uptime_s double: seconds since boot, if known
 with placed as (
     select
         e.event_id,
+        e.source_id,
+        e.line_no,
+        e.channel = 'job' and e.signature like 'slurm-banner-%' as is_banner,
+        e.channel = 'job' and coalesce(e.ts_uncertainty_s > 60, true) as is_lent,
+        e.ts_uncertainty_s,
         e.uptime_s,
         e.message,
         coalesce(e.reporter, n.node) as host,
@@ -33,6 +39,11 @@ with placed as (
 resolved as (
     select
         event_id,
+        source_id,
+        line_no,
+        is_banner,
+        is_lent,
+        ts_uncertainty_s,
         host,
         uptime_s,
         message,
@@ -40,10 +51,37 @@ resolved as (
     from placed
 ),
 
+-- a banner says when it was printed: what stands behind it is not earlier, what stands before it not later
+fenced as (
+    select
+        *,
+        last_value(case when is_banner then ts end ignore nulls)
+            over (partition by source_id order by line_no, event_id rows between unbounded preceding and 1 preceding) as after_ts,
+        first_value(case when is_banner then ts end ignore nulls)
+            over (partition by source_id order by line_no, event_id rows between 1 following and unbounded following) as before_ts
+    from resolved
+),
+
+bounded as (
+    -- GREATEST and LEAST skip nulls
+    select
+        * replace (
+            case when is_lent then coalesce(greatest(ts, after_ts), before_ts) else ts end as ts,
+            case
+                when not is_lent or coalesce(after_ts, before_ts) is null then ts_uncertainty_s
+                when width_s is not null then greatest(1, width_s)
+            end as ts_uncertainty_s
+        )
+    from (
+        select *, epoch(least(ts + to_seconds(ts_uncertainty_s), before_ts)) - epoch(greatest(ts, after_ts)) as width_s
+        from fenced
+    )
+),
+
 -- the same kernel record in a source that has wall time as well; the kernel's clock and text identify it
 twins as (
     select uptime_s, message, min(ts) as ts, min(host) as host
-    from resolved
+    from bounded
     where uptime_s is not null and ts is not null
     group by uptime_s, message
     having count(distinct host) = 1
@@ -52,8 +90,9 @@ twins as (
 select
     r.event_id,
     coalesce(r.ts, t.ts) as ts,
+    r.ts_uncertainty_s,
     coalesce(r.host, t.host) as host,
     r.uptime_s
-from resolved as r
+from bounded as r
 left join twins as t on r.ts is null and r.uptime_s = t.uptime_s and r.message = t.message
 order by r.event_id

@@ -32,8 +32,9 @@
 -- column duplicate_of varchar: the event that reports the same record from another source
 with known as (
     select
-        e.* exclude (local_ts, utc_offset_s, has_year, node, uptime_s, job_id),
+        e.* exclude (local_ts, utc_offset_s, has_year, node, uptime_s, job_id, ts_uncertainty_s),
         t.ts,
+        t.ts_uncertainty_s,
         -- whoever writes about himself is the place; a launcher or controller that reports is only a messenger
         coalesce(
             e.node,

@@ -1,9 +1,9 @@
 -- table: one row per day and node that was given to a run: what rates divide by
 -- column day date: UTC day
 -- column node varchar: host
--- column gpu_count double: most GPUs given at once; null if unknown
+-- column gpu_count double: most GPUs given to one run; null if unknown
 -- column allocated_h double: hours given (h)
--- column allocated_gpu_h double: GPU-hours given (GPU-h); null if the GPU count is unknown
+-- column allocated_gpu_h double: GPU-hours given to runs whose GPUs are known (GPU-h); null if none is
 -- column is_kernel_log_covered boolean: a kernel log that may speak for the node covers part of the day
 with spans as (
     select
@@ -44,7 +44,7 @@ daily as (
         node,
         max(gpu_count) as gpu_count,
         sum(us) / 3.6e9 as allocated_h,
-        case when bool_and(gpu_count is not null) then fsum(us * gpu_count) / 3.6e9 end as allocated_gpu_h
+        fsum(us * gpu_count) / 3.6e9 as allocated_gpu_h
     from given
     group by day_ts, node
 ),

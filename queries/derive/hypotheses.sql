@@ -75,6 +75,8 @@ lost_node as (
     where
         mark in ('node_down', 'job_requeued_node_fail', 'job_killed_node_fail', 'node_rebooted')
         and node is not null and coalesce(delta_s between -900 and 600, true)
+        -- who prints that a job was killed need not be the one that was lost
+        and fields ->> 'reported_by' is null
     group by attempt_id
 ),
 
@@ -82,6 +84,14 @@ watchdog as (
     select attempt_id, arg_min(event_id, (onset_ts, event_id)) as event_id, min(onset_ts) as ts
     from said
     where mark = 'collective_timeout' and coalesce(delta_s between -2700 and 600, true)
+    group by attempt_id
+),
+
+-- ranks that lost a peer: what took it is not said
+deserted as (
+    select attempt_id, arg_min(event_id, (ts, event_id)) as event_id, min(ts) as ts
+    from said
+    where mark = 'peer_lost' and coalesce(delta_s between -2700 and 600, true)
     group by attempt_id
 ),
 
@@ -97,6 +107,8 @@ left_alone as (
         mark = 'root_cause_rank' and collective_timeouts = 0
         -- 1 is what an exception gives, -9 and -15 come from outside
         and try_cast(fields ->> 'exit_code' as integer) not in (0, 1, -9, -15)
+        -- NCCL's watchdog aborts its own process when a peer is gone
+        and attempt_id not in (select attempt_id from deserted)
     group by attempt_id
 ),
 
@@ -125,6 +137,10 @@ fallbacks as (
         b.attempt_id, 'software.user_code', 'the scheduler says out of memory; no line says more', null, null, null, 45
     from broken as b
     where b.state = 'OUT_OF_MEMORY'
+    union all
+    select b.attempt_id, 'unattributed', 'ranks lost the connection to a peer and no log says why', d.event_id, null, d.ts, 55
+    from broken as b
+    inner join deserted as d using (attempt_id)
     union all
     select b.attempt_id, 'unattributed', 'nothing in the logs speaks for a cause', null, null, null, 60 from broken as b
 ),

@@ -61,7 +61,7 @@ select
     attempt_id,
     episode_id,
     'INC-' || coalesce(strftime(min(ts) over (partition by place, chain), '%y%m%d'), 'undated') || '-'
-    || sha256(place || '|' || min(coalesce(episode_id, attempt_id)) over (partition by place, chain))[:6] as incident_id,
+    || sha256(place || '|' || min(coalesce(episode_id, attempt_id)) over (partition by place, chain))[:12] as incident_id,
     ts,
     component,
     node,

@@ -12,12 +12,9 @@ with settings as (
 ),
 
 marks as (
-    select
-        attempt_id,
-        min(ts) filter (where kind = 'step') as first_step_ts,
-        max(ts) filter (where kind = 'step') as last_step_ts
+    select attempt_id, min(ts) as first_step_ts
     from progress
-    where attempt_id is not null
+    where attempt_id is not null and kind = 'step' and is_timed
     group by attempt_id
 ),
 
@@ -31,7 +28,7 @@ facts as (
         e.next_start_ts,
         m.first_step_ts,
         -- LEAST skips nulls, and a missing mark must stay missing
-        case when m.last_step_ts is not null then least(m.last_step_ts, a.end_ts) end as last_step_ts,
+        case when e.last_progress_ts is not null then least(e.last_progress_ts, a.end_ts) end as last_step_ts,
         p.state_ts,
         p.state_lo_ts,
         p.state_hi_ts,

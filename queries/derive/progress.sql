@@ -5,6 +5,7 @@
 -- column job_id varchar: job id, if known
 -- column ts timestamptz: when it was written
 -- column ts_uncertainty_s double: resolution of the stamp, or distance to the neighbour it was taken from; null if unknown (s)
+-- column is_timed boolean: whether ts is within a minute of when the line was written
 -- column kind varchar: step, checkpoint_start, checkpoint_done, checkpoint_load or run_start
 -- column step bigint: training step
 -- column step_time_s double: seconds a step
@@ -50,6 +51,7 @@ select
     any_job_id as job_id,
     ts,
     ts_uncertainty_s,
+    ts is not null and coalesce(ts_uncertainty_s <= 60, false) as is_timed,
     kind,
     step,
     step_time_s,

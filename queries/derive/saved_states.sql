@@ -6,15 +6,15 @@
 -- column state_hi_ts timestamptz: not after this
 -- column is_assumed boolean: no line says which step was saved: taken for the one at the line's time
 with marks as (
-    select attempt_id, kind, step, ts
+    select attempt_id, kind, step, ts as written_ts, case when is_timed then ts end as ts
     from progress
-    where attempt_id is not null and ts is not null
+    where attempt_id is not null
 ),
 
 reach as (
     select attempt_id, min(ts) as first_ts, min(step) as first_step, max(step) as last_step
     from marks
-    where kind = 'step'
+    where kind = 'step' and ts is not null
     group by attempt_id
 ),
 
@@ -25,12 +25,13 @@ done as (
 
 -- a line that names its step says more than a later one that does not
 saved as (
-    select d.attempt_id, d.step, d.ts, max(s.ts) as begun_ts
+    select d.attempt_id, d.step, d.written_ts, d.ts, max(s.ts) as begun_ts
     from done as d
     left join marks as s
         on s.attempt_id = d.attempt_id and s.kind = 'checkpoint_start' and s.ts between coalesce(d.before_ts, s.ts) and d.ts
-    group by d.attempt_id, d.step, d.ts
-    qualify row_number() over (partition by d.attempt_id order by d.step is null, d.ts desc, d.step desc) = 1
+    where coalesce(d.step, epoch(d.ts)) is not null
+    group by d.attempt_id, d.step, d.written_ts, d.ts
+    qualify row_number() over (partition by d.attempt_id order by d.step is null, d.written_ts desc nulls last, d.step desc) = 1
 ),
 
 -- what the next run goes on from, if it lies on the way of this one
@@ -60,7 +61,7 @@ kept as (
 
 steps as (
     select attempt_id, step, ts, lead(ts) over (partition by attempt_id order by ts, step) as next_ts
-    from (from marks where kind = 'step')
+    from (from marks where kind = 'step' and ts is not null)
 ),
 
 placed as (

@@ -1,6 +1,6 @@
 -- table: one row per source: the cluster it belongs to, because job ids and host names are unique only within one
 -- column source_id varchar: the source
--- column cluster varchar: name in its records, else the only one named in the nearest folder around it, else the configured one; '' if none is
+-- column cluster varchar: name in its records, else the only one named in the nearest folder around it, else the only one named at all, else the configured one; '' if none is
 with said as (
     select source_id, mode(cluster order by cluster) as cluster
     from (
@@ -36,7 +36,11 @@ nearest as (
 select
     s.source_id,
     coalesce(
-        d.cluster, case when n.clusters = 1 then n.cluster end, (select max(value) from meta where key = 'cluster'), ''
+        d.cluster,
+        case when n.clusters = 1 then n.cluster end,
+        (select case when count(distinct cluster) = 1 then min(cluster) end from said),
+        (select max(value) from meta where key = 'cluster'),
+        ''
     ) as cluster
 from (select distinct source_id from intake.sources) as s
 left join said as d using (source_id)

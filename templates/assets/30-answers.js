@@ -117,7 +117,7 @@ function fillCards() {
   const noExposure = state.run ? "exposure by run" : "an unplanned interruption";
   fill("mtti", figure(mean.mtti_h), "h", limits(mean, "mtti_h"), `n = ${n}; Byar's limits`, grade, noExposure);
   const days = `n = ${n}; ${figure(gpuDays) || "n/a"} GPU-days`;
-  fill("rate", figure(rate.per_1000_gpu_days), "", limits(rate, "per_1000_gpu_days"), days, grade, "GPU-days of the choice");
+  fill("rate", figure(rate.per_1000_gpu_days), "", limits(rate, "per_1000_gpu_days"), days, isEven ? grade : headline.gpu_days_grade, "GPU-days of the choice");
   fill("lost", cell(lost, "lost_gpu_h", "bounded"), "", "hang, rework, restart, idle wait", `n = ${n}, where known`, weakest(own), "progress lines");
   const words = `${sayConfidence(own, "suspected")} suspected, ${sayConfidence(own, "unattributed")} unattributed`;
   fill("confirmed", count(sayConfidence(own, "confirmed")), `of ${n}`, words, "direct evidence, no equal rival", "A", "");

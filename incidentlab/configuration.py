@@ -111,6 +111,11 @@ class Site(msgspec.Struct, frozen=True):
         return (self.file.parent if self.file else Path()) / name
 
     @property
+    def is_given(self) -> bool:
+        """Whether a file or an option says anything."""
+        return (self.file, self.timezone, self.year) != (None, None, None)
+
+    @property
     def signature_files(self) -> tuple[Path, ...]:
         """The site's own signature files."""
         return tuple(self.path(name) for name in self.settings.signatures.paths)

@@ -13,7 +13,7 @@ import duckdb
 
 from incidentlab import assets, sqlfiles, warehouse
 from incidentlab.errors import DefinitionError
-from incidentlab.knowledge import KNOWLEDGE, META, POISSON_LIMITS
+from incidentlab.knowledge import KNOWLEDGE, META, POISSON_LIMITS, SETTINGS
 from incidentlab.model import SCHEMA_VERSION, Table
 from incidentlab.sqlfiles import SqlFile
 
@@ -21,14 +21,25 @@ POISSON_TABLE_EVENTS = 2_000
 """Up to this many events the exact limits are looked up; beyond it Byar's approximation is right to 0.001 events."""
 
 
-def build(target: Path, shards: Path | None, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
+def build(
+    target: Path,
+    shards: Path | None,
+    rows: Mapping[str, Iterable[Mapping[str, Any]]],
+    *,
+    keeps_settings: bool = False,
+) -> None:
     """Publish a warehouse at `target`: its old content, the shards' new content, and everything derived from both.
 
-    `rows` are the rows of the knowledge tables by table name; `meta` gets the schema version added.
+    `rows` are the rows of the knowledge tables by table name; `meta` gets the schema version added. The settings among
+    them count for old content as well, unless those it came with are kept.
     """
     with warehouse.publishing(target, shards) as con:
         warehouse.load_intake(con, shards)
         load_knowledge(con, rows)
+        if warehouse.has_old(con):
+            _keep_signatures(con)
+            if keeps_settings:
+                _keep_settings(con)
         derive(con)
 
 
@@ -40,6 +51,21 @@ def load_knowledge(con: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[M
     }
     for table in KNOWLEDGE:
         warehouse.load_rows(con, table, [*rows.get(table.name, ()), *own.get(table.name, ())])
+
+
+def _keep_signatures(con: duckdb.DuckDBPyConnection) -> None:
+    """Those that old events were caught by and that this run does not know, such as a site's own."""
+    con.execute(
+        "insert into main.signatures by name from old.main.signatures where name not in (select name from main.signatures)"
+    )
+
+
+def _keep_settings(con: duckdb.DuckDBPyConnection) -> None:
+    """The time zones, windows, changes and facts of the old warehouse in place of those of this run."""
+    for table in SETTINGS:
+        ours = "key in ('command', 'version', 'schema_version')" if table is META else "false"
+        con.execute(f"delete from main.{table.name} where not ({ours})")
+        con.execute(f"insert into main.{table.name} by name from old.main.{table.name} where not ({ours})")
 
 
 def poisson_limits(most: int) -> list[dict[str, Any]]:

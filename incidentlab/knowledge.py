@@ -169,3 +169,6 @@ KNOWLEDGE = (
     META,
 )
 """All of them, in the order they are filled."""
+
+SETTINGS = (TIME_ZONES, MAINTENANCE_WINDOWS, CHANGES, META)
+"""Those that hold what a site says about itself."""

@@ -91,7 +91,7 @@ def _build(
     if not has_used(sources):
         raise InputError(_nothing_used(sources))
     talk.say("building  the warehouse", level=1)
-    derive.build(target, folder, knowledge_rows(site, patterns, command))
+    derive.build(target, folder, knowledge_rows(site, patterns, command), keeps_settings=not site.is_given)
     return sources
 
 

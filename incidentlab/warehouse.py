@@ -121,7 +121,7 @@ def load_intake(con: duckdb.DuckDBPyConnection, shards: Path | None) -> None:
         create(con, "intake", table)
     for table in INTAKE:
         _insert_shards(con, shards, table)
-    if _has_old(con):
+    if has_old(con):
         _insert_old(con)
     _name_repeats(con)
 
@@ -141,7 +141,8 @@ def _insert_shards(con: duckdb.DuckDBPyConnection, shards: Path | None, table: T
     )
 
 
-def _has_old(con: duckdb.DuckDBPyConnection) -> bool:
+def has_old(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the warehouse that is being published takes the place of one, attached as `old`."""
     found = con.execute("select count(*) from duckdb_databases() where database_name = 'old'").fetchone()
     return bool(found and found[0])
 

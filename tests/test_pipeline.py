@@ -46,6 +46,24 @@ def rows(run: Run, statement: str) -> list[dict]:
     return json.loads(run("sql", statement, "--format", "json").out)["rows"]
 
 
+def test_a_later_ingest_keeps_the_settings(incidentlab: Run, site: Path) -> None:
+    """Without settings of its own it changes neither the instants nor the events of what was read before."""
+    log = site / "kern.log"
+    log.write_text("Mar  5 14:03:22 n1 kernel: NVRM: Xid (PCI:0000:1b:00): 79, pid=1, GPU has fallen off the bus.\n")
+    asked = "select ts, (select count(*) from progress) as marks from events"
+    incidentlab("ingest", log, site / "job.out", "--tz", "Europe/Paris", "--year", "2025", "-c", site / "incidentlab.toml")
+    before = rows(incidentlab, asked)
+    (site / "incidentlab.toml").unlink()
+    (site / "other.out").write_text(JOB.replace("trainer", "other"))
+
+    assert incidentlab("ingest", site / "other.out").code == 0
+    assert before == [{"ts": "2025-03-05T13:03:22Z", "marks": 2}]
+    assert rows(incidentlab, asked) == before
+
+    incidentlab("ingest", site / "other.out", "--year", "2026")
+    assert [row["ts"] for row in rows(incidentlab, asked)] == ["2026-03-05T14:03:22Z"]
+
+
 def test_what_the_site_says(incidentlab: Run, site: Path) -> None:
     """Lines that only the site knows become marks, a window covers each host of its list, `meta` names who made it."""
     assert incidentlab("ingest", site / "job.out").code == 0

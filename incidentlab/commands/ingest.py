@@ -1,6 +1,7 @@
 """Read logs into the warehouse, beside what it holds already.
 
-What was read before is not counted twice. A file that has grown replaces what was read of it.
+What was read before is not counted twice. A file that has grown replaces what was read of it. Time zones and other
+settings count for everything in the warehouse; without any, those that it was made with stay.
 
     incidentlab ingest logs/
     incidentlab ingest /var/log/nodes/2026-03-*.gz -d spring.duckdb

@@ -5,6 +5,7 @@
 -- column node varchar: where
 -- column gpu_index integer: which GPU, if known
 -- column pci_bdf varchar: its PCI address, if known
+-- column code varchar: error code in the line, if it has one
 -- column strength varchar: direct or suggestive
 -- column tier integer: precedence among rivals
 -- column is_own_word boolean: the kernel or another program of the host says it, not the job that felt it
@@ -203,6 +204,7 @@ select
     node,
     gpu_index,
     pci_bdf,
+    code,
     strength,
     tier,
     channel <> 'job' as is_own_word,

@@ -54,7 +54,9 @@ best as (
     qualify row_number() over (
         partition by attempt_id, component, node, pci_bdf
         order by
-            is_in_place desc, strength = 'direct' desc, tier, is_own_word desc, is_before_symptom desc, ts nulls last, event_id
+            is_in_place desc, strength = 'direct' desc, tier, is_own_word desc, is_before_symptom desc, ts nulls last,
+            -- of two lines about one thing, the one with the number says more
+            code is null, event_id
     ) = 1
 ),
 

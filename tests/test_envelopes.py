@@ -76,6 +76,34 @@ def test_a_quoted_kernel_line_keeps_the_channel_of_who_quotes_it():
     assert (prefix.channel, prefix.host, prefix.text) == ("daemon", "gpu0412", "NVRM: Xid (PCI:")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'audit: type=1327 audit(1772719402.123:88): proctitle="grep NVRM: Xid (PCI:0000:1b:00): 79, pid=1"',
+        "lab-note: the line was NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.",
+    ],
+)
+@pytest.mark.parametrize(
+    "header",
+    [
+        "[412345.678901] ",
+        "Mar  5 14:03:22 gpu0412 kernel: [412345.678901] ",
+        "2026-03-05T14:03:22+01:00 gpu0412 kernel: ",
+        "2026-03-05T14:03:22+01:00 gpu0412 ",
+        "4,1072,5245304902,-;",
+    ],
+)
+def test_what_the_kernel_only_quotes_is_not_its_word(header, text):
+    """Audit records and notes written into the ring buffer hold other people's text."""
+    assert envelopes.peel(header + text).channel == "daemon"
+
+
+@pytest.mark.parametrize("text", ["NVRM: Xid (PCI:0000:1b:00): 79, lost", "NVRM: note NVRM: Xid (PCI:0000:1b:00): 79"])
+def test_what_the_driver_begins_by_its_name_is_the_kernels_word(text):
+    """Two glued lines of the driver are still the driver's."""
+    assert envelopes.peel(f"Mar  5 14:03:22 gpu0412 kernel: [412345.678901] {text}").channel == "kernel"
+
+
 def test_two_stamps_of_one_line_are_both_kept():
     """The wall clock of the collector and the kernel's own clock stand side by side."""
     stamp = envelopes.peel("Mar  5 14:03:22 gpu0412 kernel: [412345.678901] NVRM: x").stamp
@@ -100,6 +128,7 @@ def test_a_line_without_layers_is_its_own_text():
         "{" + "\n" * 65_000,
         '{ "dmesg": [\n{\n' + '"time": 1,\n' * 5_000,
         "2026-03-05T13:03:22Z st" + "0" * 65_000,
+        "[412345.678901] " + "x NVRM: " * 8_000,
     ],
 )
 def test_a_line_made_to_be_slow_is_not(line):

@@ -17,6 +17,10 @@ _SLURM = {"slurmctld", "slurmd", "slurmdbd", "slurmstepd", "slurmrestd"}
 # A program that writes into the ring buffer: `systemd[1]: ...`; but `python3[4567]: segfault at ...` is the kernel's.
 _IN_RING_BUFFER = re.compile(r"[\w.@-]{1,64}\[\d{1,10}\]: (?!segfault at)")
 
+# A line of the kernel that holds other people's words: `audit: type=1327 ... proctitle="grep NVRM: Xid"`. The GPU
+# driver begins what it says by its name, so words before that are somebody's who tells of it.
+_QUOTING = re.compile(r"audit: type=\d|(?!\W{0,20}NVRM).{0,4000}?NVRM: Xid ")
+
 _CLOCK = re.compile(r"\[ *(\d{1,12}\.\d{6})\] ?(?:\[ *[TC]\d+\] )?")
 _NAMELESS = "unknown"  # what the journal shows where it finds no name
 
@@ -49,7 +53,8 @@ def from_program(stamp: Stamp | None, found: re.Match[str], text: str) -> Prefix
         return Prefix(text, stamp, "daemon", host, tag)
     if tag == "kernel":
         return _from_kernel(stamp, host, text)
-    return Prefix(text if tag == _NAMELESS else f"{tag}: {text}", stamp, "kernel", host)
+    whole = text if tag == _NAMELESS else f"{tag}: {text}"
+    return Prefix(whole, stamp, kernel_or_daemon(whole), host)
 
 
 def _from_kernel(stamp: Stamp | None, host: str, text: str) -> Prefix:
@@ -61,5 +66,8 @@ def _from_kernel(stamp: Stamp | None, host: str, text: str) -> Prefix:
 
 
 def kernel_or_daemon(text: str) -> str:
-    """The channel of a line of the ring buffer: any program may write there, and signs with name and process id."""
-    return "daemon" if _IN_RING_BUFFER.match(text) else "kernel"
+    """The channel of a line of the ring buffer.
+
+    Any program may write there, and signs with name and process id; what is only quoted there is not the kernel's word.
+    """
+    return "daemon" if _IN_RING_BUFFER.match(text) or _QUOTING.match(text) else "kernel"

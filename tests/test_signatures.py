@@ -188,6 +188,11 @@ def test_unforeseen_ties_go_to_the_stronger_evidence():
         "# torch.distributed.elastic: max_restarts=3",
         "NCCL INFO transport/net.cc:1298 -> 6",
         "WARNING: caught ValueError: bad sample, skipping",
+        "INFO unit test passed: test_handles 'RuntimeError: CUDA error: uncorrectable ECC error encountered'",
+        'assert "torch.AcceleratorError: CUDA error: uncorrectable NVLink error detected during the execution" in text',
+        "wandb: Run history:",
+        "slurmstepd: error: pyxis:     [INFO] Querying registry for permission grant",
+        "Mar  5 14:03:22 gpu0412 chronyd[1201]: Selected source 192.0.2.1",
     ],
 )
 def test_advice_and_chatter_are_not_evidence(line):
@@ -210,6 +215,74 @@ def test_advice_and_chatter_are_not_evidence(line):
 def test_all_is_well_again_is_a_recovery(line):
     """Lines that end a trouble are recoveries."""
     assert winner(matching(line)).kind == "recovery"
+
+
+IMAGE = "slurmstepd: error: pyxis:     [ERROR] URL https://registry.example/v2/ml/train/manifests/26.01"
+OOM = "[7711.0] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,oom_memcg={0},task_memcg={0}"
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "component"),
+    [
+        (f"{IMAGE} returned error code: 503 Service Unavailable", "fault", "dependency.service"),
+        (f"{IMAGE} returned error code: 429 Too Many Requests", "fault", "dependency.service"),
+        (f"{IMAGE} returned error code: 404 Not Found", "fault", "software.user_code"),
+        (f"{IMAGE} returned error code: 401 Unauthorized", "fault", "software.user_code"),
+        ("slurmstepd: error: pyxis: couldn't start container", "fault", "software.system"),
+        (
+            "slurmstepd: error: pyxis:     zstd: error 70 : Write error : cannot write block : No space left on device",
+            "fault",
+            "software.system",
+        ),
+        (
+            OOM.format("/system.slice/node_exporter.service") + ",task=node_exporter,pid=31",
+            "context",
+            "software.system",
+        ),
+        (OOM.format("/system.slice/slurmd.service") + ",task=slurmd,pid=31", "fault", "software.system"),
+        (
+            OOM.format("/system.slice/slurmstepd.scope/job_88123/step_0/user/task_3") + ",task=python3,pid=31",
+            "fault",
+            "software.user_code",
+        ),
+        (OOM.format("/slurm/uid_1007/job_88123/step_0/task_3") + ",task=python3,pid=31", "fault", "software.user_code"),
+        ("slurmd: error: Munge decode failed: Rewound credential", "fault", "software.system"),
+        ("slurmd: error: Munge decode failed: Invalid credential", "fault", "dependency.service"),
+        ("[rank9]: RuntimeError: Broken pipe", "symptom", ""),
+        ("[rank9]: RuntimeError: Broken pipe in my parser", "fault", "software.user_code"),
+        (
+            "requests.exceptions.ReadTimeout: HTTPSConnectionPool(host='api.wandb.ai', port=443): Read timed out.",
+            "symptom",
+            "",
+        ),
+        (
+            "slurm_script: line 12: 71821 Segmentation fault      (core dumped) python train.py",
+            "fault",
+            "software.user_code",
+        ),
+        ("slurm_script: line 12: 71821 Aborted                 (core dumped) python train.py", "symptom", ""),
+        (
+            "RuntimeError: Error 803: system has unsupported display driver / cuda driver combination",
+            "fault",
+            "software.system",
+        ),
+        ("[2026-03-05T10:00:00.000] error: [job 38155] prolog failed status=1:0", "fault", "software.system"),
+        ("[2026-03-05T10:00:00.000] error: [job 38155] epilog failed status=1:0", "symptom", ""),
+    ],
+)
+def test_launch_node_and_peer_troubles_go_to_whom_they_belong(line, kind, component):
+    """What kept a job from starting, or took it along, is told apart from what its own program did."""
+    chosen = winner(matching(line))
+    assert (chosen.kind, chosen.component) == (kind, component)
+
+
+def test_what_names_the_place_of_a_memory_error_goes_before_who_met_it():
+    """Device memory named by Xid 48 beats the unit that consumed bad data, and both beat the program's word."""
+    by_name = {signature.name: signature for signature in signatures()}
+    order = ("nvidia-xid-48-dram", "nvidia-xid-memory-consumer", "cuda-ecc")
+    tiers = [by_name[name].tier for name in order]
+    assert tiers == sorted(set(tiers))
+    assert by_name["nvidia-xid-memory-sram"].tier == tiers[0]
 
 
 @pytest.mark.parametrize(
@@ -352,7 +425,7 @@ def test_healthy_logs_stay_silent(parts):
         ("02-fallen-off-bus-no-xid", 1, "nvidia-gpu-not-responding"),
         ("04-gsp-timeout-talos", 2, "nvidia-xid-119"),
         ("06-row-remap-wrapped-syslog", 2, "nvidia-xid"),
-        ("08-ib-err129-agent-oom", 10, "oom-cgroup"),
+        ("08-ib-err129-agent-oom", 10, "oom-service"),
         ("10-nccl-alloc-oom", 9, "cuda-oom"),
         ("12-flight-recorder-mismatch", 9, "flight-recorder-mismatch"),
         ("14-slurm-oom-kill", 16, "slurm-oom-event"),

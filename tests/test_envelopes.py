@@ -98,9 +98,17 @@ def test_what_the_kernel_only_quotes_is_not_its_word(header, text):
     assert envelopes.peel(header + text).channel == "daemon"
 
 
-@pytest.mark.parametrize("text", ["NVRM: Xid (PCI:0000:1b:00): 79, lost", "NVRM: note NVRM: Xid (PCI:0000:1b:00): 79"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NVRM: Xid (PCI:0000:1b:00): 79, lost",
+        "NVRM: note NVRM: Xid (PCI:0000:1b:00): 79, lost",
+        "eth0: link [412345.678902] NVRM: Xid (PCI:0000:1b:00): 79, lost",
+        "node-7: NVRM: Xid (PCI:0000:1b:00): 79, lost",
+    ],
+)
 def test_what_the_driver_begins_by_its_name_is_the_kernels_word(text):
-    """Two glued lines of the driver are still the driver's."""
+    """A label before it, or another line glued before it, does not make it a quotation."""
     assert envelopes.peel(f"Mar  5 14:03:22 gpu0412 kernel: [412345.678901] {text}").channel == "kernel"
 
 

@@ -18,8 +18,8 @@ _SLURM = {"slurmctld", "slurmd", "slurmdbd", "slurmstepd", "slurmrestd"}
 _IN_RING_BUFFER = re.compile(r"[\w.@-]{1,64}\[\d{1,10}\]: (?!segfault at)")
 
 # A line of the kernel that holds other people's words: `audit: type=1327 ... proctitle="grep NVRM: Xid"`. The GPU
-# driver begins what it says by its name, so words before that are somebody's who tells of it.
-_QUOTING = re.compile(r"audit: type=\d|(?!\W{0,20}NVRM).{0,4000}?NVRM: Xid ")
+# driver begins what it says by its name; a label or the end of a glued line may stand before that, but no sentence.
+_QUOTING = re.compile(r"audit: type=\d|(?!\W{0,20}NVRM).{0,4000}?[^\s:>\]]\s?NVRM: Xid ")
 
 _CLOCK = re.compile(r"\[ *(\d{1,12}\.\d{6})\] ?(?:\[ *[TC]\d+\] )?")
 _NAMELESS = "unknown"  # what the journal shows where it finds no name

@@ -19,7 +19,7 @@ _IN_RING_BUFFER = re.compile(r"[\w.@-]{1,64}\[\d{1,10}\]: (?!segfault at)")
 
 # A line of the kernel that holds other people's words: `audit: type=1327 ... proctitle="grep NVRM: Xid"`. The GPU
 # driver begins what it says by its name; a label or the end of a glued line may stand before that, but no sentence.
-_QUOTING = re.compile(r"audit: type=\d|(?!\W{0,20}NVRM).{0,4000}?[^\s:>\]]\s?NVRM: Xid ")
+_QUOTING = re.compile(r"audit: type=\d|(?!\W{0,20}NVRM)\S{1,4000}\s.{0,4000}?[^\s:>\]]\s?NVRM: Xid ")
 
 _CLOCK = re.compile(r"\[ *(\d{1,12}\.\d{6})\] ?(?:\[ *[TC]\d+\] )?")
 _NAMELESS = "unknown"  # what the journal shows where it finds no name

@@ -56,7 +56,8 @@ def load_knowledge(con: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[M
 def _keep_signatures(con: duckdb.DuckDBPyConnection) -> None:
     """Those that old events were caught by and that this run does not know, such as a site's own."""
     con.execute(
-        "insert into main.signatures by name from old.main.signatures where name not in (select name from main.signatures)"
+        "insert into main.signatures by name "
+        "from old.main.signatures where name not in (select name from main.signatures)"
     )
 
 

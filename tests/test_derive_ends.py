@@ -177,7 +177,9 @@ def test_a_cluster_that_one_file_names_is_that_of_all():
 def test_a_run_without_an_end_lasts_until_its_node_is_given_on():
     """A start whose end no log holds adds no hours behind the next start on its node, and hides no GPU-hours."""
     con = derived(
-        job_records=[job("acct", 1, "8", "COMPLETED", start_ts=START, end_ts=END, nodes=["n1"], gpu_count=8) | {"node_count": 1}],
+        job_records=[
+            job("acct", 1, "8", "COMPLETED", start_ts=START, end_ts=END, nodes=["n1"], node_count=1, gpu_count=8)
+        ],
         events=[said(1, "started", 10800, job_id="7", fields='{"nodes": ["n1"]}')],
         knowledge=KNOWLEDGE,
     )  # fmt: skip

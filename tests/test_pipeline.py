@@ -51,7 +51,7 @@ def test_a_later_ingest_keeps_the_settings(incidentlab: Run, site: Path) -> None
     log = site / "kern.log"
     log.write_text("Mar  5 14:03:22 n1 kernel: NVRM: Xid (PCI:0000:1b:00): 79, pid=1, GPU has fallen off the bus.\n")
     asked = "select ts, (select count(*) from progress) as marks from events"
-    incidentlab("ingest", log, site / "job.out", "--tz", "Europe/Paris", "--year", "2025", "-c", site / "incidentlab.toml")
+    incidentlab("ingest", log, site / "job.out", "--tz", "Europe/Paris", "--year", "2025")
     before = rows(incidentlab, asked)
     (site / "incidentlab.toml").unlink()
     (site / "other.out").write_text(JOB.replace("trainer", "other"))

@@ -51,6 +51,23 @@ def test_no_lemon_without_confirmed_causes() -> None:
     assert frame["verdict"][0] == "watch"
 
 
+@pytest.mark.parametrize(("confirmed", "verdict"), [(1, "watch"), (2, "lemon")])
+def test_a_lemon_needs_two_confirmed_causes(confirmed: int, verdict: str) -> None:
+    """Of six interruptions that chance does not explain, one with direct evidence may be an accident, two are not."""
+    con = nodes_of(6, *[1] * 4, *[0] * 36, confidence="suspected")
+    con.execute(f"update interruptions set confidence = 'confirmed' where interruption_id < 'i0-{confirmed}'")
+    row = answers.ask(con, "node_ranking").row(0, named=True)
+    assert (row["confirmed"], row["suspected"], row["verdict"]) == (confirmed, 6 - confirmed, verdict)
+
+
+@pytest.mark.parametrize(("others", "q_value", "verdict"), [(19, 0.0499, "lemon"), (18, 0.0552, "chance")])
+def test_a_lemon_is_beyond_one_chance_in_twenty(others: int, q_value: float, verdict: str) -> None:
+    """Three on one node, five on the others: 5/19 or 5/18 are expected, and scipy gives 20 or 19 times the tail."""
+    frame = answers.ask(nodes_of(3, *[1] * 5, *[0] * (others - 5)), "node_ranking")
+    assert frame["q_value"][0] == pytest.approx((others + 1) * poisson.sf(2, 5 / others))
+    assert (round(frame["q_value"][0], 4), frame["verdict"][0]) == (q_value, verdict)
+
+
 def test_software_accuses_no_node() -> None:
     """A script that crashed five times on one node makes no ranking of nodes."""
     con = nodes_of(5, 1, 1)

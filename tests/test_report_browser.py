@@ -184,6 +184,23 @@ def test_address_carries_the_filter(open_page, address) -> None:
     assert page.locator("[data-card=mtti] .interval").inner_text() == "95% 32.8\u2013312"
 
 
+@pytest.mark.parametrize(
+    ("fragment", "left"),
+    [
+        ("from=2026-03-04&cause=GPU%20HBM3%20Memory", 1),
+        ("from=2026-03-04&cause=GPU%20HBM3%20Memory,Faulty%20GPU&confidence=confirmed", 3),
+        ("from=2026-03-04&to=2026-03-07&cause=Faulty%20GPU,Software%20Bug&confidence=suspected", 1),
+        ("from=2026-03-04&to=2026-03-07&cause=Faulty%20GPU&confidence=suspected", 0),
+    ],
+)
+def test_filters_of_time_cause_and_confidence_are_joined(open_page, address, fragment, left) -> None:
+    """A row is shown that fits them all; causes widen each other, times, causes and confidence narrow."""
+    page = open_page(f"{address}#{fragment}")
+
+    assert (shown(page), listed(page)) == (f"{left} of 11 shown", left)
+    assert page.noise == []
+
+
 def test_filter_that_passes_all_changes_no_share(open_page, address) -> None:
     """The page's own counting agrees with the warehouse: bucket unplanned gives the same breakdown as no filter."""
     page = open_page(address)

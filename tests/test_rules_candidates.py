@@ -24,7 +24,7 @@ CASES = {
     # ports of three hosts within a minute are the far end; of two, or a second later, each may be its own
     "links-of-two": (Case([line("link", -20, "a"), line("link", -20, "b")]), ("network.link_switch", "suspected", "a")),
     "links-of-three": (
-        Case([line("link", -80, "a"), line("link", -50, "b"), line("link", -20, "c")]),
+        Case([line("link", -80, "a"), line("link", -80, "b"), line("link", -20, "c")]),
         ("network.link_switch", "confirmed", None),
     ),
     "links-after-a-minute": (

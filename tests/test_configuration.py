@@ -99,6 +99,33 @@ def test_windows_are_utc(whole: Path) -> None:
     ]
 
 
+def test_windows_are_in_the_zone_of_the_option(whole: Path) -> None:
+    """The option's zone goes before the file's for times without an offset as well: 8:00 at +05:30 is 2:30 UTC."""
+    (window,) = rows(file=whole, timezone="+05:30")["maintenance_windows"]
+
+    assert window["start_ts"] == datetime(2026, 3, 5, 2, 30, tzinfo=UTC)
+
+
+def test_a_table_of_a_spreadsheet_is_read(whole: Path) -> None:
+    """Excel writes a byte order mark before the first heading."""
+    file = whole.parent / "windows.csv"
+    file.write_text(file.read_text(), encoding="utf-8-sig")
+
+    assert len(rows(file=whole)["maintenance_windows"]) == 1
+
+
+def test_what_is_said_of_cluster_and_runs_is_known(whole: Path) -> None:
+    """Name, GPUs a node, idle waits as loss, what makes a run, and a gap of 36 h are facts of the warehouse."""
+    assert {row["key"]: row["value"] for row in rows(file=whole)["meta"]} == {
+        "cluster": "alpha",
+        "dedicated": "true",
+        "gpus_per_node": "8",
+        "run_group_by": "name,user_name",
+        "run_max_gap_s": "129600",
+        "year": "2026",
+    }
+
+
 def test_paths_are_relative_to_the_file(whole: Path) -> None:
     """Signature files lie beside the file that names them."""
     assert load_site(whole).signature_files == (whole.parent / "site.toml",)
@@ -120,7 +147,11 @@ def test_paths_are_relative_to_the_file(whole: Path) -> None:
         ("[progress]\nstep = 'tick'", "progress.step: 'tick' has no group (?P<step>...)"),
         ("[cluster]\ntimezone = 'posix/UTC'", "cluster.timezone: there is no time zone 'posix/UTC'"),
         ("[cluster]\ngpus_per_node = 0", "cluster.gpus_per_node: Expected `int` >= 1"),
-        ("[time]\nyear = 99999", "time.year: Expected `int` <= 2100"),
+        ("[cluster]\ngpus_per_node = 1025", "cluster.gpus_per_node: Expected `int` <= 1024"),
+        ("[time]\nyear = 2101", "time.year: Expected `int` <= 2100"),
+        ("[time]\nyear = 1989", "time.year: Expected `int` >= 1990"),
+        ("[cluster]\ntimezone = 'Factory'", "cluster.timezone: there is no time zone 'Factory'"),
+        ("[cluster]\ntimezone = 'localtime'", "cluster.timezone: there is no time zone 'localtime'"),
         ("[runs]\nmax_gap = '99999999999d'", "runs.max_gap: '99999999999d' is no duration"),
         ("x = " + "[" * 100_000, "is not TOML"),
         ("[runs]\ngroup_by = ['colour']", "runs.group_by"),
@@ -152,6 +183,7 @@ def test_mistakes(tmp_path: Path, text: str, fault: str) -> None:
         ("scope,from,to,reason\nall,soon,later,x\n", ":2: 'soon' is no time like"),
         ("scope,from,to,reason\nall,2026-01-01,2026-01-02,x\n", ":2: '2026-01-01' has no offset"),
         ("scope,from,to,reason\nall,2026-01-02T00:00Z,2026-01-01T00:00Z,x\n", ":2: the window ends before it begins"),
+        ("scope,from,to,reason\nall,2026-01-02T00:00Z,2026-01-02T00:00Z,x\n", ":2: the window ends before it begins"),
     ],
 )
 def test_mistakes_in_windows(tmp_path: Path, content: str, fault: str) -> None:

@@ -40,6 +40,7 @@ SIGNATURES = {row["name"]: row for row in [
     signature("job-memory", "gpu.hbm", channels=["job"], scope="rank"),
     signature("exception", "software.user_code", channels=["job"], tier=11, strength="suggestive", mark="exception",
               scope="rank"),
+    signature("segfault", "software.user_code", tier=11, strength="suggestive"),
     signature("login", "dependency.service", channels=["slurm"], tier=8, scope="shared"),
     neutral("peer-gone", None, "job", "symptom", scope="rank"),
     neutral("watchdog", "collective_timeout", "job", "symptom", scope="rank"),

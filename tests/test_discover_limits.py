@@ -67,3 +67,14 @@ def test_an_archive_without_its_end_says_so():
     """An archive that stops right behind a member looks whole, but its closing blocks are missing."""
     data = packed([(info("x.log"), b"x" * 512)], "w")[:1024]
     assert partly(data) == ({"logs.tar!x.log": (b"x" * 512, None)}, "the end of the archive is missing")
+
+
+@pytest.mark.parametrize("is_bomb", [False, True])
+def test_a_member_of_holes_is_read_if_it_is_small(is_bomb):
+    """GNU tar stores a sparse file as a map and its data; a map that stands for more than a bomb's size is refused."""
+    size = discover.BOMB_BYTES + 1 if is_bomb else 4096
+    sparse = {"major": "1", "minor": "0", "name": "x.log", "realsize": str(size)}
+    header = info("GNUSparseFile.0/x.log", pax_headers={f"GNU.sparse.{key}": value for key, value in sparse.items()})
+    found = unpacked(packed([(header, b"1\n4094\n2\n".ljust(512, b"\0") + b"x\n")], "w"))
+
+    assert found == {"logs.tar!x.log": "almost nothing but holes, which no log is" if is_bomb else bytes(4094) + b"x\n"}

@@ -96,6 +96,24 @@ CASES = {
     ),
     "a-stamp-lent-from-299-s": (Case([line("gpu-memory", -400, ts_uncertainty_s=299)]), ("gpu.hbm", "confirmed", "a")),
     "a-stamp-lent-from-300-s": (Case([line("gpu-memory", -400, ts_uncertainty_s=300)]), ("gpu.hbm", "suspected", "a")),
+    # a complaint that borrows its time from more than 10 s away may be that much later than it says
+    "a-complaint-sure-to-10-s": (
+        Case([line("peer-gone", -100, ts_uncertainty_s=10.0), line("gpu-memory", -95)]),
+        ("gpu.hbm", "suspected", "a"),
+    ),
+    "a-complaint-sure-to-11-s": (
+        Case([line("peer-gone", -100, ts_uncertainty_s=11.0), line("gpu-memory", -95)]),
+        ("gpu.hbm", "confirmed", "a"),
+    ),
+    # a program that a host's kernel stops is the job's if the job ends within two minutes
+    "a-program-119-s-before": (Case([line("segfault", -119)]), ("software.user_code", "suspected", "a")),
+    "a-program-121-s-before": (Case([line("segfault", -121)]), ("unattributed", "unattributed", None)),
+    # the controller's last word on a node names it: from a quarter of an hour before to ten minutes after the end
+    "down-900-s-before": (Case([line("down", -900)]), ("unknown.node_unresponsive", "unattributed", "a")),
+    "down-901-s-before": (Case([line("down", -901)]), ("unattributed", "unattributed", None)),
+    "down-600-s-after": (Case([line("down", 600)]), ("unknown.node_unresponsive", "unattributed", "a")),
+    "down-601-s-after": (Case([line("down", 601)]), ("unattributed", "unattributed", None)),
+    "node-fail-of-no-node": (Case(state="NODE_FAIL"), ("unknown.node_unresponsive", "unattributed", None)),
     # a file server that is back within two minutes, half a minute before the end, stopped nothing
     "server-away-120-s": (
         Case([server("server-away", -200), server("server-back", -80)]),

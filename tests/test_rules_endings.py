@@ -76,7 +76,15 @@ CASES = {
         Case([line("gpu-lost", -30)], "CANCELLED", record=BY_OWNER),
         ("policy", "cancel"),
     ),
-    "cancelled-by-nobody-known-after-a-fault": (Case([line("gpu-lost", -30)], "CANCELLED"), ("unplanned", "cancel")),
+    # from 45 minutes before to ten minutes after the end, a fault may be why somebody cancelled, a time-out why it hung
+    "cancelled-2700-s-after-a-fault": (Case([line("gpu-lost", -2700)], "CANCELLED"), ("unplanned", "cancel")),
+    "cancelled-2701-s-after-a-fault": (Case([line("gpu-lost", -2701)], "CANCELLED"), ("policy", "cancel")),
+    "cancelled-600-s-before-a-fault": (Case([line("gpu-lost", 600)], "CANCELLED"), ("unplanned", "cancel")),
+    "cancelled-601-s-before-a-fault": (Case([line("gpu-lost", 601)], "CANCELLED"), ("policy", "cancel")),
+    "timed-out-2700-s-before": (Case([line("watchdog", -2700)]), ("unplanned", "hang")),
+    "timed-out-2701-s-before": (Case([line("watchdog", -2701)]), BROKEN),
+    "timed-out-600-s-after": (Case([line("watchdog", 600)]), ("unplanned", "hang")),
+    "timed-out-601-s-after": (Case([line("watchdog", 601)]), BROKEN),
 }
 
 

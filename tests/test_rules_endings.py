@@ -46,6 +46,7 @@ CASES = {
     # parts are changed according to plan only if nothing was wrong and nobody but the administrator sent the job away
     "repair-by-root": (drained(60, "swap gpu2", state="CANCELLED", **BY_ROOT), MAINTAINED),
     "repair-by-owner": (drained(60, "swap gpu2", state="CANCELLED", **BY_OWNER), ("policy", "cancel")),
+    "drained-for-no-work": (drained(60, "holding for ada"), BROKEN),
     "repair-of-a-fault": (drained(60, "swap gpu2", line("gpu-lost", -90)), BROKEN),
     "repair-of-a-failure": (drained(60, "swap gpu2", state="FAILED"), BROKEN),
     # who is sent away was well until a quarter of a minute before

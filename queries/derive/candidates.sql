@@ -111,7 +111,7 @@ taken as (
         'a node was shut down or given a new driver under the running job' as rule
     from near as n
     where
-        n.mark in ('shutdown_orderly', 'driver_loaded') and n.basis = 'node' and n.delta_s <= 120
+        n.mark in ('shutdown_orderly', 'driver_loaded') and n.basis = 'node'
         -- every boot loads the driver, after a crash as well
         and not (
             n.mark = 'driver_loaded'
@@ -123,7 +123,7 @@ taken as (
                     and o.ts between n.ts - to_minutes(15) and n.ts
             )
         )
-        and n.ts between greatest(n.stopped_ts - to_minutes(10), n.start_ts + to_minutes(5)) and n.end_ts + to_minutes(2)
+        and n.ts between greatest(n.stopped_ts - to_minutes(10), n.start_ts + to_minutes(5)) and n.end_ts + to_seconds(90)
 ),
 
 -- people gave a reason for the node only when the job was gone; the job's own last word counts more
@@ -132,7 +132,7 @@ taken_later as (
         'a node was taken for maintenance as the job ended' as rule
     from near as n
     where
-        n.mark = 'node_reason' and n.delta_s between 0 and 900
+        n.mark = 'node_reason' and n.delta_s >= 0
         and is_maintenance(coalesce(n.fields ->> 'reason', n.message))
 ),
 

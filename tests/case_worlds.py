@@ -31,6 +31,8 @@ SIGNATURES = {row["name"]: row for row in [
     signature("gpu-lost", "gpu.device", tier=3, scope="gpu"),
     signature("gpu-memory", "gpu.hbm", scope="gpu"),
     signature("gpu-link", "gpu.nvlink"),
+    signature("poison", "gpu.sram", tier=5, scope="gpu", mark="poison_consumed"),
+    neutral("row-remap", None, "kernel", "context", scope="gpu"),
     signature("lockup", "software.system"),
     signature("pcie", "host.io_board", tier=2, strength="suggestive", mark="pcie_error"),
     signature("link", "network.link_switch", tier=8, strength="suggestive", mark="link_down"),

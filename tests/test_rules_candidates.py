@@ -7,6 +7,7 @@ from case_worlds import END, Case, interruptions, line
 
 LOST = {"code": "79", "pci_bdf": "0000:1b:00"}
 OTHER = {"code": "79", "pci_bdf": "0000:1c:00"}
+POISON, REMAP = {"code": "94", "pci_bdf": "0000:1b:00"}, {"code": "63", "pci_bdf": "0000:1b:00"}
 EVERY_10_S, EVERY_60_S = range(-600, -9, 10), range(-1260, -59, 60)  # the last step 10 s or 60 s before the end
 
 
@@ -38,6 +39,19 @@ CASES = {
     # a dying host may speak a minute and a half late
     "late-90-s": (Case([line("gpu-lost", 90)]), ("gpu.device", "confirmed", "a")),
     "late-91-s": (Case([line("gpu-lost", 91)]), ("unattributed", "unattributed", None)),
+    # a unit met bad data, and the same GPU took a row out of use within ten seconds
+    "poison-of-a-row-after-10-s": (
+        Case([line("poison", -30, **POISON), line("row-remap", -20, **REMAP)]),
+        ("gpu.hbm", "confirmed", "a"),
+    ),
+    "poison-of-a-row-after-11-s": (
+        Case([line("poison", -31, **POISON), line("row-remap", -20, **REMAP)]),
+        ("gpu.sram", "confirmed", "a"),
+    ),
+    "poison-and-a-row-of-another-gpu": (
+        Case([line("poison", -30, **POISON), line("row-remap", -29, **REMAP | {"pci_bdf": "0000:1c:00"})]),
+        ("gpu.sram", "confirmed", "a"),
+    ),
     # people explain two minutes later
     "told-after-120-s": (Case([reason("Xid 79 on gpu 3", 120)]), ("gpu.device", "suspected", "a")),
     "told-after-121-s": (Case([reason("Xid 79 on gpu 3", 121)]), ("unattributed", "unattributed", None)),

@@ -48,7 +48,7 @@ EVENT_MARKS = (
     *("node_rebooted", "node_reboot_requested", "node_invalid", "boot", "shutdown_orderly"),
     *("link_down", "link_up", "peer_lost", "collective_timeout", "rank_failed", "root_cause_rank", "exception"),
     *("run_start", "nan_guard", "checkpoint_failed", "recovery_action", "device_identity"),
-    *("driver_loaded", "maintenance_window", "pcie_error"),
+    *("driver_loaded", "maintenance_window", "pcie_error", "poison_consumed"),
 )
 """What an event means to the life of a job, a node, a link or a rank."""
 

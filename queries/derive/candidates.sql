@@ -75,6 +75,21 @@ lost_together as (
         ) >= 2
 ),
 
+-- a unit that met bad data while a row of device memory was taken out of use met the data of that row
+remapped as (
+    select n.* replace ('gpu.hbm' as component, 4 as tier), 'the GPU took a row of its memory out of use within 10 s' as rule
+    from near as n
+    where
+        n.mark = 'poison_consumed' and n.kind = 'fault'
+        and exists (
+            select 1
+            from near as o
+            where
+                o.attempt_id = n.attempt_id and o.node = n.node and o.pci_bdf = n.pci_bdf and o.code in ('63', '64')
+                and abs(epoch(o.ts) - epoch(n.ts)) <= 10
+        )
+),
+
 -- the link broke before the GPU was gone
 link_first as (
     select n.* replace ('direct' as strength, 2 as tier), 'PCIe error on the node within 5 min before a GPU was lost' as rule
@@ -162,6 +177,8 @@ gathered as (
     from single
     union all by name
     from lost_together
+    union all by name
+    from remapped
     union all by name
     from link_first
     union all by name

@@ -1,7 +1,7 @@
 -- title: How far can these answers be trusted?
 -- asks: what was not read, not understood, assumed or missing?
 -- column check_name varchar: what is checked
--- column status varchar: ok, warn or bad
+-- column status varchar: ok, warning or error
 -- column value double: the figure that decides; NULL if it cannot be known
 -- column detail varchar: what the figure counts
 with inputs as (
@@ -107,7 +107,7 @@ checks as (
 
 select
     check_name,
-    case when is_bad then 'bad' when is_ok then 'ok' else 'warn' end as status,
+    case when is_bad then 'error' when is_ok then 'ok' else 'warning' end as status,
     value::double as value,
     detail
 from checks

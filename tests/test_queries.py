@@ -207,6 +207,21 @@ def test_categories_add_up(con: duckdb.DuckDBPyConnection) -> None:
     assert gpu["share_pct"] == pytest.approx(400 / 9)
 
 
+def test_a_category_keeps_the_loss_that_is_known() -> None:
+    """One loss of 8.5 and one of at least 2 are at least 10.5, without a sum or an upper bound."""
+    con = small_warehouse()
+    con.execute("""
+        delete from interruptions where interruption_id not in ('i1', 'i2');
+        update interruptions set bucket = 'unplanned', component = 'gpu.device',
+            lost_gpu_h = 8.5, lost_gpu_h_lo = 8.5, lost_gpu_h_hi = 8.5;
+        update interruptions set lost_gpu_h = null, lost_gpu_h_lo = 2, lost_gpu_h_hi = null
+        where interruption_id = 'i2';
+    """)
+    row = answers.ask(con, "root_cause_by_category").select("^lost_gpu_h.*$").row(0)
+
+    assert row == (None, 10.5, None)
+
+
 def test_the_timeline_shows_file_and_line(con: duckdb.DuckDBPyConnection) -> None:
     """Every interruption has a row; the first one points at its trigger."""
     frame = answers.ask(con, "interruption_timeline")
@@ -236,15 +251,15 @@ def test_a_loss_without_an_upper_bound_has_none_in_the_sum() -> None:
 def test_quality_reports_what_is_missing(con: duckdb.DuckDBPyConnection) -> None:
     """One input failed, one zone is assumed, three node-days have no kernel log, the rest adds up."""
     checks = {row["check_name"]: (row["status"], row["value"]) for row in answers.ask(con, "data_quality").to_dicts()}
-    assert checks["inputs failed"] == ("bad", 1)
-    assert checks["time zone assumed"] == ("warn", 1)
-    assert checks["node-days without kernel log"] == ("warn", 3)
+    assert checks["inputs failed"] == ("error", 1)
+    assert checks["time zone assumed"] == ("warning", 1)
+    assert checks["node-days without kernel log"] == ("warning", 3)
     assert checks["losses without upper bound"] == ("ok", 0)
     assert checks["lines add up"] == checks["breakdown adds up"] == ("ok", 0)
     con_with_stranger = small_warehouse()
     con_with_stranger.execute("update interruptions set component = 'gpu.fan' where interruption_id = 'i1'")
     strange = {row["check_name"]: row["status"] for row in answers.ask(con_with_stranger, "data_quality").to_dicts()}
-    assert strange["breakdown adds up"] == "bad"
+    assert strange["breakdown adds up"] == "error"
 
 
 def test_evidence_is_told_in_time_order(con: duckdb.DuckDBPyConnection) -> None:

@@ -1,19 +1,17 @@
 """One picture for one answer: a frame in, a Vega-Lite chart out.
 
-A chart is a function marked `@draws("query")`; it takes the frame of that query and is found by the mark. Colours are
-CSS variables (`var(--gpu)`) and hatches are `url(#hatch-gpu)`; the page defines both, so that one drawing is right on
-light, dark and printed pages. Time axes are in UTC whatever the reader's zone.
+A chart is a function marked `@draws("query")`; it takes the frame of that query and is found by the mark.
 """
 
 import json
-import re
+import math
 from collections.abc import Callable
-from datetime import UTC, date, timedelta
 from typing import Any
 
 import altair as alt
 import polars as pl
-import vl_convert
+
+from incidentlab.canvas import Chart, layered, moment, ordinal, row_axis, time_axis, whiskers
 
 GROUPS = {
     "gpu": "GPU",
@@ -35,19 +33,8 @@ _PAINTS = {lane: f"var(--{lane.replace('_', '-')})" for lane in [*GROUPS, PLANNE
 CONFIDENCES = {"confirmed": "circle", "suspected": "triangle-up", "unattributed": "cross"}
 """Each confidence and the shape that stands for it."""
 
-VEGA_LITE = "6.4"
-"""The Vega-Lite version that Altair writes and vl-convert bundles."""
-
-Chart = alt.LayerChart | alt.FacetChart
-"""What a chart function returns (a layer; Altair's own type is wider)."""
-
-_LONG_NUMBER = re.compile(r"(?<![\w.])\d+\.\d{3,}(?![\w.])")
-_CLIP = re.compile(r"\bclip\d+\b")
-_EXPORT = "window.vegaEmbed = vegaEmbed;"
-_STATIC_WIDTH = 1040
-_LABELS = 230
 _MOST_TICKS = 16
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
+_MOST_COUNTS = 8
 
 
 Draw = Callable[[pl.DataFrame], Chart]
@@ -66,107 +53,9 @@ def draws(query: str) -> Callable[[Draw], Draw]:
     return mark
 
 
-def values(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """The frame's rows for JSON: instants and days as milliseconds since 1970 UTC, what is not finite as null."""
-    instants = [name for name, kind in frame.schema.items() if kind.is_temporal()]
-    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
-    plain = frame.with_columns(
-        *(pl.col(name).cast(pl.Datetime("ms")).cast(pl.Int64) for name in instants),
-        *(pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in floats),
-    )
-    return plain.to_dicts()
-
-
 def spec(query: str, frame: pl.DataFrame) -> dict[str, Any]:
     """The Vega-Lite specification of the query's chart, its rows under `data.values`."""
     return DRAWINGS[query](frame).to_dict()
-
-
-def svg(specification: dict[str, Any]) -> str:
-    """The chart as SVG without scripts, for readers without JavaScript and for print."""
-    # The reader's font may be wider than the one that was measured here: leave room at both sides.
-    padding = {**specification["padding"], "left": 28, "right": specification["padding"]["right"] + 28}
-    fixed = {**specification, "width": _STATIC_WIDTH, "padding": padding}
-    return _tidied(
-        str(vl_convert.vegalite_to_svg(json.dumps(fixed), vl_version=VEGA_LITE)), specification["data"]["name"]
-    )
-
-
-def _tidied(picture: str, name: str) -> str:
-    """The picture with clip ids of its own (Vega counts them through a process) and hundredths of a pixel."""
-    picture = _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.2f}", picture)
-    ids = list(dict.fromkeys(_CLIP.findall(picture)))
-    return _CLIP.sub(lambda found: f"{name}-clip{ids.index(found[0])}", picture)
-
-
-def bundle() -> str:
-    """The JavaScript of Vega, Vega-Lite and Vega-Embed (about 0.9 MB); it defines `vegaEmbed`."""
-    return str(vl_convert.javascript_bundle(_EXPORT, vl_version=VEGA_LITE))
-
-
-@alt.theme.register("incidentlab", enable=True)
-def theme() -> alt.theme.ThemeConfig:
-    """Quiet axes, no frame, the page's own colours and type."""
-    axis: alt.theme.AxisConfigKwds = {
-        "domain": False,
-        "ticks": False,
-        "grid": True,
-        "gridColor": "var(--grid)",
-        "labelColor": "var(--soft)",
-        "labelFontSize": 12,
-        "labelPadding": 8,
-        "titleColor": "var(--soft)",
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "titlePadding": 12,
-    }
-    return {
-        "config": {
-            "aria": False,
-            "background": "transparent",
-            "font": _FONT,
-            "view": {"stroke": None},
-            "axis": axis,
-            "axisY": {"labelLimit": _LABELS},
-            "text": {"color": "var(--ink)", "fontSize": 12},
-            "rule": {"color": "var(--ink)"},
-        }
-    }
-
-
-def _layers(frame: pl.DataFrame, query: str, *layers: alt.Chart, height: int, right: int) -> Chart:
-    """Layers over one named dataset, as wide as their container, with room for text on the right."""
-    data = alt.InlineData(values=values(frame), name=query)
-    # The page sets it where there is no room for words beside the marks.
-    narrow = alt.param(name="is_narrow", value=False)
-    return (
-        alt.layer(*layers, data=data)
-        .add_params(narrow)
-        .properties(
-            width="container",
-            height=height,
-            padding={"left": 0, "right": right, "top": 6, "bottom": 4},
-            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-        )
-    )
-
-
-def _rows(frame: pl.DataFrame, field: str = "label") -> alt.Y:
-    """Rows in the order of the frame, also after a filter."""
-    scale = alt.Scale(domain=frame[field].to_list())
-    return alt.Y(f"{field}:N", title=None, scale=scale, axis=alt.Axis(grid=False, labelColor="var(--ink)"))
-
-
-def _ordinal(paints: dict[str, str]) -> alt.Scale:
-    return alt.Scale(domain=list(paints), range=list(paints.values()))
-
-
-def _whiskers(base: alt.Chart, rows: alt.Y, field: str, color: str = "var(--ink)", offset: int = 0) -> alt.Chart:
-    """The horizontal 95% interval of a field."""
-    known = base.transform_filter(f"isValid(datum.{field}_hi)")
-    marks = known.mark_rule(strokeWidth=1.5, color=color, yOffset=offset)
-    whiskers: alt.Chart = marks.encode(x=f"{field}_lo:Q", x2=f"{field}_hi", y=rows)
-    return whiskers
 
 
 @draws("interruption_timeline")
@@ -181,32 +70,21 @@ def interruption_timeline(frame: pl.DataFrame) -> Chart:
         _in_lanes(alt.Chart())
         .mark_point(size=62, strokeWidth=1.4, fillOpacity=0.6)
         .encode(
-            x=_days(frame),
+            x=time_axis(frame),
             y=_lane_axis(),
             yOffset=alt.YOffset("level:O", scale=alt.Scale(domain=[0, 1, 2, 3, 4])),
-            shape=alt.Shape("confidence:N", legend=None, scale=_ordinal(CONFIDENCES)),
-            stroke=alt.Stroke("lane:N", legend=None, scale=_ordinal(_PAINTS)),
-            fill=alt.Fill("filled:N", legend=None, scale=_ordinal({**_PAINTS, "": "transparent"})),
+            shape=alt.Shape("confidence:N", legend=None, scale=ordinal(CONFIDENCES)),
+            stroke=alt.Stroke("lane:N", legend=None, scale=ordinal(_PAINTS)),
+            fill=alt.Fill("filled:N", legend=None, scale=ordinal({**_PAINTS, "": "transparent"})),
             opacity=alt.condition(brush, alt.value(1), alt.value(0.18)),
             tooltip=[alt.Tooltip("time:N", title="UTC"), alt.Tooltip("label:N", title="cause"), *_DETAILS],
         )
         .add_params(brush)
     )
-    return _layers(frame, "interruption_timeline", points, height=360, right=8)
+    return layered(frame, "interruption_timeline", points, height=360, right=8)
 
 
 _DETAILS = [alt.Tooltip(f"{field}:N") for field in ("bucket", "confidence", "node", "evidence")]
-
-
-def _midnight(day: date) -> alt.DateTime:
-    return alt.DateTime(year=day.year, month=day.month, date=day.day, utc=True)
-
-
-def _days(frame: pl.DataFrame) -> alt.X:
-    """Whole days around all interruptions; fixed, so that a filter does not move the axis under the brush."""
-    first, last = (value.astimezone(UTC) for value in frame["ts"].drop_nulls().sort().gather([0, -1]))
-    scale = alt.Scale(type="utc", nice=False, domain=[_midnight(first), _midnight(last + timedelta(days=1))])
-    return alt.X("ts:T", title=None, scale=scale, axis=alt.Axis(format="%-d %b"))
 
 
 def _in_lanes(chart: alt.Chart) -> alt.Chart:
@@ -236,9 +114,9 @@ def _lane_axis() -> alt.Y:
 @draws("root_cause_breakdown")
 def root_cause_breakdown(frame: pl.DataFrame) -> Chart:
     """Bars of unplanned interruptions by cause, stacked by confidence, with the Wilson interval of the share."""
-    rows = _rows(frame)
+    rows = row_axis(frame)
     layers = (_stacks(rows), _share_whiskers(rows), _share_numbers(rows))
-    return _layers(frame, "root_cause_breakdown", *layers, height=26 * frame.height, right=40)
+    return layered(frame, "root_cause_breakdown", *layers, height=26 * frame.height, right=40)
 
 
 def _stacks(rows: alt.Y) -> alt.Chart:
@@ -260,8 +138,8 @@ def _stacks(rows: alt.Y) -> alt.Chart:
         .encode(
             x=alt.X("part:Q", title="unplanned interruptions", axis=alt.Axis(tickMinStep=1, tickCount=8)),
             y=rows,
-            fill=alt.Fill("style:N", legend=None, scale=_ordinal(fills)),
-            stroke=alt.Stroke("style:N", legend=None, scale=_ordinal(strokes)),
+            fill=alt.Fill("style:N", legend=None, scale=ordinal(fills)),
+            stroke=alt.Stroke("style:N", legend=None, scale=ordinal(strokes)),
             order=alt.Order("place:Q"),
             tooltip=[alt.Tooltip("label:N", title="cause"), "confidence:N", alt.Tooltip("part:Q", title="count")],
         )
@@ -273,7 +151,7 @@ _SHARE_LIMITS = {f"count_{end}": f"datum.share_{end}_pct / 100 * datum.total" fo
 
 
 def _share_whiskers(rows: alt.Y) -> alt.Chart:
-    return _whiskers(alt.Chart().transform_calculate(**_SHARE_LIMITS), rows, "count")
+    return whiskers(alt.Chart().transform_calculate(**_SHARE_LIMITS), rows, "count")
 
 
 def _share_numbers(rows: alt.Y) -> alt.Chart:
@@ -296,30 +174,69 @@ def _share_numbers(rows: alt.Y) -> alt.Chart:
 @draws("baseline_comparison")
 def baseline_comparison(frame: pl.DataFrame) -> Chart:
     """Rates per 1,000 GPU-days: this fleet above, the baseline below, the disputed part of its count hatched."""
-    rows = _rows(frame)
+    rows, rate = row_axis(frame), _rate(frame)
+    layers = (*_their_rates(rows, rate), *_own_rates(rows, rate))
+    return layered(frame, "baseline_comparison", *layers, height=32 * frame.height, right=16)
+
+
+_FAR = 10
+"""An axis is logarithmic where one fleet's rates reach so many times as far as the other's."""
+
+_PLAIN = "format(datum.value, ',~g')"
+"""A tick's label with as many decimals as it has itself; an axis alone gives all of its labels the same."""
+
+_BELOW, _ABOVE = 6, -5
+"""Places in a row: the baseline's and this fleet's."""
+
+
+def _rate(frame: pl.DataFrame) -> dict[str, Any]:
+    """Scale and axis of both fleets' rates; an interval of few GPU-days leaves no room for a large fleet's rates."""
+    top = frame.select(pl.col("per_1000_gpu_days_hi", "baseline_per_1000_gpu_days_hi").max().fill_null(0))
+    own, theirs = top.row(0)
+    most = max(own, theirs) or 1
+    if not 0 < _FAR * theirs < own:
+        axis = alt.Axis(title="interruptions per 1,000 GPU-days", tickCount=8)
+        return {"scale": alt.Scale(domain=[0, most], nice=True), "axis": axis}
+    least = frame.filter(pl.col("baseline_count") > 0).select(pl.min("baseline_per_1000_gpu_days")).item()
+    decades = [10.0**power for power in range(math.floor(math.log10(least)), math.floor(math.log10(most)) + 1)]
+    axis = alt.Axis(title="per 1,000 GPU-days, logarithmic", values=[0, *decades], labelExpr=_PLAIN)
+    return {"scale": alt.Scale(type="symlog", constant=decades[0], domain=[0, most], nice=False), "axis": axis}
+
+
+def _their_rates(rows: alt.Y, rate: dict[str, Any]) -> tuple[alt.Chart, ...]:
     per_count = "datum.baseline_per_1000_gpu_days / datum.baseline_count"
     low = f"datum.is_disputed ? {per_count} * datum.baseline_count_lo : datum.baseline_per_1000_gpu_days"
     high = f"datum.is_disputed ? {per_count} * datum.baseline_count_hi : datum.baseline_per_1000_gpu_days"
     base = alt.Chart().transform_filter("isValid(datum.baseline_count)").transform_calculate(solid=low, disputed=high)
-    rate = alt.Axis(title="interruptions per 1,000 GPU-days", tickCount=8)
-    below, above = 6, -5
-    bars = base.mark_bar(height=7, color="var(--baseline)", yOffset=below).encode(
-        x=alt.X("solid:Q", axis=rate), y=rows, tooltip=_baseline_tooltip()
+    bars = base.mark_bar(height=7, color="var(--baseline)", yOffset=_BELOW).encode(
+        x=alt.X("solid:Q", **rate), y=rows, tooltip=_baseline_tooltip()
     )
     hatched = (
         base.transform_filter("datum.is_disputed")
-        .mark_bar(height=7, fill="url(#hatch-baseline)", stroke="var(--baseline)", strokeWidth=1, yOffset=below)
-        .encode(x=alt.X("solid:Q", axis=rate), x2="disputed", y=rows, tooltip=_baseline_tooltip())
+        .mark_bar(height=7, fill="url(#hatch-baseline)", stroke="var(--baseline)", strokeWidth=1, yOffset=_BELOW)
+        .encode(x=alt.X("solid:Q", **rate), x2="disputed", y=rows, tooltip=_baseline_tooltip())
     )
-    theirs = _whiskers(alt.Chart(), rows, "baseline_per_1000_gpu_days", "var(--soft)", below)
-    ours = _whiskers(alt.Chart(), rows, "per_1000_gpu_days", "var(--accent)", above)
+    return bars, hatched, whiskers(alt.Chart(), rows, "baseline_per_1000_gpu_days", "var(--soft)", _BELOW)
+
+
+def _own_rates(rows: alt.Y, rate: dict[str, Any]) -> tuple[alt.Chart, ...]:
+    """A dot a row, hollow where none was seen; the upper limit that these rows share is one line for all."""
+    x, color = alt.X("per_1000_gpu_days:Q", **rate), "var(--accent)"
+    seen = alt.Chart().transform_filter("datum.interruptions > 0")
+    none = alt.Chart().transform_filter("datum.interruptions === 0")
+    limit = (
+        none.transform_aggregate(limit="max(per_1000_gpu_days_hi)")
+        .transform_filter("isValid(datum.limit)")
+        .mark_rule(strokeDash=[4, 4], color=color)
+        .encode(x=alt.X("limit:Q", **rate))
+    )
     dots = (
-        alt.Chart()
-        .transform_filter("isValid(datum.per_1000_gpu_days)")
-        .mark_point(filled=True, size=64, opacity=1, color="var(--accent)", yOffset=above)
-        .encode(x="per_1000_gpu_days:Q", y=rows, tooltip=_baseline_tooltip())
+        base.transform_filter("isValid(datum.per_1000_gpu_days)")
+        .mark_point(filled=True, size=64, opacity=1, stroke=color, strokeWidth=1.5, fill=fill, yOffset=_ABOVE)
+        .encode(x=x, y=rows, tooltip=_baseline_tooltip())
+        for base, fill in ((seen, color), (none, "var(--paper)"))
     )
-    return _layers(frame, "baseline_comparison", bars, hatched, theirs, ours, dots, height=32 * frame.height, right=16)
+    return limit, whiskers(seen, rows, "per_1000_gpu_days", color, _ABOVE), *dots
 
 
 def _baseline_tooltip() -> list[alt.Tooltip]:
@@ -359,12 +276,12 @@ def weekly(frame: pl.DataFrame) -> Chart:
         tooltip=["unplanned:Q", "planned:Q", "policy:Q", _RATE_TOOLTIP],
     )
     counts = base.mark_text(align="left", dx=9).encode(x=week, y=rate, text=alt.Text("unplanned:Q", format=",d"))
-    return _layers(frame, "weekly", mean, whiskers, dots, counts, height=240, right=16)
+    return layered(frame, "weekly", mean, whiskers, dots, counts, height=240, right=16)
 
 
 def _week_axis(frame: pl.DataFrame) -> alt.Axis:
     """Ticks where weeks begin, every n-th if they are many."""
-    starts = [_midnight(start) for start in frame["week_start"]]
+    starts = [moment(start) for start in frame["week_start"]]
     return alt.Axis(format="%-d %b", values=starts[:: len(starts) // _MOST_TICKS + 1])
 
 
@@ -372,13 +289,14 @@ def _week_axis(frame: pl.DataFrame) -> alt.Axis:
 def node_ranking(frame: pl.DataFrame) -> Chart:
     """The fifteen nodes with most interruptions against what chance would give each."""
     worst = frame.head(15)
-    rows, base = _rows(worst, "node"), alt.Chart()
+    rows, base = row_axis(worst, "node"), alt.Chart()
     verdicts = ["lemon", "watch", "chance", "one-off"]
     colors = ["var(--bad)", "var(--warn)", "var(--baseline)", "var(--baseline)"]
+    most = math.ceil(worst.select(pl.max_horizontal(1, "interruptions", "expected").max()).item())
+    ticks = list(range(0, most + 1, math.ceil(most / _MOST_COUNTS)))
+    axis = alt.Axis(title="interruptions charged to the node", values=ticks, format=",d")
     bars = base.mark_bar(height=12).encode(
-        x=alt.X(
-            "interruptions:Q", title="interruptions charged to the node", axis=alt.Axis(tickMinStep=1, tickCount=6)
-        ),
+        x=alt.X("interruptions:Q", axis=axis, scale=alt.Scale(domain=[0, most], nice=False)),
         y=rows,
         color=alt.Color("verdict:N", legend=None, scale=alt.Scale(domain=verdicts, range=colors)),
         tooltip=[alt.Tooltip("node:N"), alt.Tooltip("interruptions:Q"), alt.Tooltip("expected:Q", format=".2~f")],
@@ -396,4 +314,4 @@ def node_ranking(frame: pl.DataFrame) -> Chart:
         .mark_text(align="left", dx=8)
         .encode(x="interruptions:Q", y=rows, text="note:N")
     )
-    return _layers(worst, "node_ranking", bars, expected, numbers, height=24 * worst.height, right=40)
+    return layered(worst, "node_ranking", bars, expected, numbers, height=24 * worst.height, right=150)

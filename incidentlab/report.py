@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jinja2
 import polars as pl
 
-from incidentlab import answers, assets, charts, figures
+from incidentlab import answers, assets, canvas, charts, figures, pictures
 from incidentlab.answers import Connection
 from incidentlab.neutral import neutral
 
@@ -137,7 +137,7 @@ def see(con: Connection, *, title: str | None, now: datetime, tool_version: str)
         notes=notes(headline),
         rows=rows,
         asks={name: query.asks for name, query in answers.load_queries().items()},
-        charts={name: charts.svg(spec) for name, spec in specs.items()},
+        charts={name: pictures.svg(spec) for name, spec in specs.items()},
         proofs=proofs,
         meta=dict(_neutralised(answers.select(con, "select key, value from meta order by key")).rows()),
         payload={
@@ -245,7 +245,7 @@ def notes(headline: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _columns(frame: pl.DataFrame) -> dict[str, list[Any]]:
     """The frame column by column: field names stand once in the page instead of once a row."""
-    rows = charts.values(frame)
+    rows = canvas.values(frame)
     return {name: [row[name] for row in rows] for name in frame.columns}
 
 
@@ -264,9 +264,9 @@ def write(view: View) -> str:
         view=view,
         sections=[section for section in sections if section.stands_alone or not view.is_empty],
         style=_asset("report.css"),
-        scripts=[charts.bundle(), script],
+        scripts=[pictures.bundle(), script],
         groups=charts.GROUPS,
-        policy=_policy(charts.bundle(), script),
+        policy=_policy(pictures.bundle(), script),
     )
 
 

@@ -5,14 +5,14 @@ import os
 import re
 import subprocess
 import sys
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 import pytest
 from small_warehouse import small_warehouse
 
-from incidentlab import answers, assets, charts
+from incidentlab import answers, assets, canvas, charts, pictures
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_colours_come_from_the_page(name, frames) -> None:
 
 def test_svg_is_the_same_in_every_zone(frames) -> None:
     """The static picture of a time axis does not depend on where it was drawn."""
-    code = "import json, sys; from incidentlab import charts; sys.stdout.write(charts.svg(json.load(sys.stdin)))"
+    code = "import json, sys; from incidentlab import pictures; sys.stdout.write(pictures.svg(json.load(sys.stdin)))"
     spec = charts.spec("interruption_timeline", frames["interruption_timeline"])
     elsewhere = subprocess.run(
         [sys.executable, "-c", code],
@@ -77,13 +77,13 @@ def test_svg_is_the_same_in_every_zone(frames) -> None:
         check=True,
     ).stdout
 
-    assert elsewhere == charts.svg(spec)
+    assert elsewhere == pictures.svg(spec)
 
 
 def test_hostile_name_is_text(frames) -> None:
     """A node named like markup stays text in the picture."""
     frame = frames["node_ranking"].with_columns(node=pl.lit("</text><script>alert(1)</script>")).head(1)
-    picture = charts.svg(charts.spec("node_ranking", frame))
+    picture = pictures.svg(charts.spec("node_ranking", frame))
 
     assert "<script" not in picture
     assert "&lt;script" in picture
@@ -95,7 +95,7 @@ def test_values_are_plain_json() -> None:
         {"ts": [datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC)], "day": [date(1970, 1, 2)], "x": [float("nan")]}
     )
 
-    assert charts.values(frame) == [{"ts": 2000, "day": 86_400_000, "x": None}]
+    assert canvas.values(frame) == [{"ts": 2000, "day": 86_400_000, "x": None}]
 
 
 def test_disputed_part_is_hatched(frames) -> None:
@@ -109,3 +109,58 @@ def test_disputed_part_is_hatched(frames) -> None:
 
     assert [part["transform"][-1] for part in hatched] == [{"filter": "datum.is_disputed"}]
     assert disputed.select("label", "baseline_count_lo", "baseline_count_hi").rows() == [("Faulty GPU", 126, 148)]
+
+
+START = datetime(2026, 3, 4, 21, 40, tzinfo=UTC)
+
+
+def words(picture: str) -> list[str]:
+    """The texts of a picture in order."""
+    return re.findall(r"<text[^>]*>([^<]+)</text>", picture)
+
+
+@pytest.mark.parametrize(
+    ("length", "some", "period"),
+    [
+        (timedelta(minutes=10), ["21:00", "21:05", "22:00"], "2026-03-04, UTC"),
+        (timedelta(hours=20), ["21:00", "5 Mar", "03:00"], "2026-03-04 to 2026-03-05, UTC"),
+        (timedelta(days=2), ["4 Mar", "5 Mar", "7 Mar"], "2026-03-04 to 2026-03-06, UTC"),
+        (timedelta(days=30), ["8 Mar", "10 Mar", "1 Apr"], "2026-03-04 to 2026-04-03, UTC"),
+        (timedelta(days=365), ["Apr 2026", "May 2026", "Mar 2027"], "2026-03-04 to 2027-03-04, UTC"),
+    ],
+)
+def test_ticks_fit_the_span(frames, length, some, period) -> None:
+    """Minutes of an hour, hours of days, days of weeks and months of a year, and no day or month twice."""
+    frame = pl.concat([frames["interruption_timeline"].head(1)] * 2)
+    frame = frame.with_columns(ts=pl.Series([START, START + length]))
+    labels = words(pictures.svg(charts.spec("interruption_timeline", frame)))
+    labels = labels[: labels.index(period)]
+
+    assert [label for label in labels if label in some] == some
+    assert [label for label in set(labels) if ":" not in label and labels.count(label) > 1] == []
+
+
+def test_far_fleets_share_a_logarithmic_axis(frames) -> None:
+    """A fleet too small to be drawn beside the published one on a line gets decades; nothing is cut off."""
+    frame = frames["baseline_comparison"].with_columns(pl.col("^per_1000_gpu_days.*$") * 1000)
+    specification = charts.spec("baseline_comparison", frame)
+    scales = [part for part in parts(specification) if part.get("type") == "symlog"]
+
+    assert {scale["domain"][1] for scale in scales} == {frame["per_1000_gpu_days_hi"].max()}
+    assert {"0", "0.001", "0.01", "0.1", "1", "1,000"} <= set(words(pictures.svg(specification)))
+
+
+def test_fleet_of_like_rates_has_a_linear_axis(frames) -> None:
+    """Rates that fit on one line stay on it."""
+    frame = frames["baseline_comparison"]
+    theirs = {f"per_1000_gpu_days{end}": pl.col(f"baseline_per_1000_gpu_days{end}") for end in ("", "_lo", "_hi")}
+
+    assert "symlog" not in json.dumps(charts.spec("baseline_comparison", frame.with_columns(**theirs)))
+
+
+def test_axis_of_nodes_holds_what_is_expected(frames) -> None:
+    """More expected than counted: the axis ends at the next whole number above it."""
+    frame = frames["node_ranking"].with_columns(interruptions=pl.lit(1), expected=pl.lit(2.4))
+    scales = [part["x"]["scale"] for part in parts(charts.spec("node_ranking", frame)) if "scale" in part.get("x", [])]
+
+    assert [scale["domain"] for scale in scales] == [[0, 3]]

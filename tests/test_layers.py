@@ -18,7 +18,7 @@ GROUND = {"errors", "model", "assets", "sqlfiles", "configuration", "knowledge",
 FAMILIES = {"envelopes", "parsers", "signatures", "baselines"}
 STAGES = {"discover", "scan", "neighbours", "events", "warehouse", "simulate"}
 STRINGS = {"reading", "shards", "derive"}
-REPORT_WING = {"answers", "charts", "figures", "report"}
+REPORT_WING = {"answers", "canvas", "charts", "pictures", "figures", "report"}
 COMMAND_WING = {"cli", "commands", "options", "outputs", "pipeline", "summary", "verdicts", "formats", "terminal"}
 
 MAY_IMPORT = {
@@ -38,8 +38,8 @@ MAY_IMPORT = {
 
 ONLY = {
     "duckdb": {"warehouse", "derive", "answers"},
-    "altair": {"charts"},
-    "vl_convert": {"charts"},
+    "altair": {"canvas", "charts"},
+    "vl_convert": {"pictures"},
     "jinja2": {"report"},
     "click": {"cli", "commands", "options"},
     "rich": {"terminal", "formats"},

@@ -18,6 +18,7 @@ GRADES = {
     "A": "exact: all inputs were observed",
     "B": "bounded: an input is missing, the truth lies in the range",
     "C": "proxy: a stated assumption fills in",
+    "-": "open: nothing bounds one of the inputs",
 }
 """How well a figure is known; a figure without a grade could not be computed."""
 

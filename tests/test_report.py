@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from small_warehouse import known_warehouse, small_warehouse
 
-from incidentlab import answers, assets, report
+from incidentlab import answers, assets, figures, report
 
 NOW = datetime(2026, 3, 17, 8, 0, tzinfo=UTC)
 BASIS = "hours of the period per unplanned interruption"
@@ -183,6 +183,13 @@ def test_payload_holds_the_answers(page) -> None:
 def test_missing_value_names_its_need(page) -> None:
     """A loss that could not be computed is not 0."""
     assert "n/a - needs progress lines" in page
+
+
+def test_grades_are_explained_beside_the_key_figures(page) -> None:
+    """What each grade means stands in words in the section of the key figures."""
+    section = page[page.index('<section id="figures"') : page.index('<section id="timeline"')]
+
+    assert all(f">{grade}</b> {meaning}" in section for grade, meaning in figures.GRADES.items())
 
 
 def test_disputed_count_is_quoted_as_a_bracket(page) -> None:

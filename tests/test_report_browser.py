@@ -348,6 +348,29 @@ def test_narrow_page_does_not_scroll_sideways(open_page, address) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 320
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_opening_a_row_moves_no_column(open_page, address, width) -> None:
+    """The evidence of an interruption takes the width of the page, and names of hosts stay in one line."""
+    page = open_page(address, width=width)
+    table = page.locator("[data-table=interruption_timeline]")
+    widths = "box => [...box.querySelectorAll('th')].map(head => head.getBoundingClientRect().width)"
+    before = table.evaluate(widths)
+    table.locator("summary").first.click()
+
+    assert table.locator(".lines").first.is_visible()
+    assert table.evaluate(widths) == before
+    assert table.locator("details[open]").bounding_box()["width"] <= width
+
+
+def test_long_label_takes_two_lines_on_a_phone(open_page, address) -> None:
+    """No word of a cause is cut where the page is narrow."""
+    page = open_page(address, width=390)
+    draw_all(page)
+    labels = page.locator("[data-chart] .role-axis-label text").all_text_contents()
+
+    assert [label for label in labels if "\u2026" in label] == []
+
+
 def test_print_shows_all_without_controls(open_page, address) -> None:
     """Printed: light paper, no controls, closed numbers opened."""
     page = open_page(address, color_scheme="dark")

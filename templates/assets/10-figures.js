@@ -28,6 +28,7 @@ function figure(value) {
 const places = (value) => Math.max(0, 2 - Number(value.toExponential().split("e")[1]));
 
 const count = (value) => (known(value) ? fixed(value, 0) : null);
+const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 const percent = (value) => (known(value) ? fixed(value, 1) + "%" : null);
 const probability = (value) => (known(value) ? (value < 0.001 ? "<0.001" : fixed(value, 3)) : null);
 const instant = (value) => new Date(value).toISOString().slice(0, 19).replace("T", " ");

@@ -22,7 +22,7 @@ function cellOf(row, column) {
   if (column.kind === "word" || column.kind === "grade") made.dataset.word = content || "";
   if (column.kind === "cause") made.dataset.group = row.cause_group || "";
   const gap = column.needs ? "n/a - needs " + column.needs : "–";
-  made.append(content === null ? element("span", { class: "missing" }, gap) : content);
+  made.append(content === null ? element("span", { class: column.needs ? "missing needs" : "missing" }, gap) : content);
   return made;
 }
 
@@ -83,7 +83,7 @@ function fillTable(table) {
   const body = table.box.querySelector("tbody");
   body.replaceChildren(...shown.flatMap((row) => (table.isDetailed ? [lineOf(row, table), detailOf(row, table)] : [lineOf(row, table)])));
   const rest = rows.length - shown.length;
-  table.box.querySelector(".count").textContent = rest ? `${count(shown.length)} of ${count(rows.length)} rows` : `${count(rows.length)} rows`;
+  table.box.querySelector(".count").textContent = (rest ? `${count(shown.length)} of ` : "") + plural(rows.length, "row");
   table.box.querySelector(".paging").hidden = !rest;
 }
 
@@ -130,7 +130,7 @@ function evidenceOf([role, delta, path, line, message]) {
 }
 
 function leftOf(row, left) {
-  const words = `${count(left)} more line${left === 1 ? "" : "s"}: incidentlab show ${row.interruption_id}`;
+  const words = `${plural(left, "more line")}: incidentlab show ${row.interruption_id}`;
   return left ? [element("p", { class: "other" }, words)] : [];
 }
 

@@ -25,7 +25,7 @@ function showTooltip(handler, event, item, value) {
 /** Short labels and little room on the right where the page is narrow. */
 function fitted(chart, width) {
   if (width > 560) return chart;
-  const config = { ...chart.config, axisY: { ...chart.config.axisY, labelLimit: 118, labelFontSize: 11, labelPadding: 4 } };
+  const config = { ...chart.config, axisY: { ...chart.config.axisY, labelLimit: 132, labelFontSize: 11, labelPadding: 8 } };
   const params = chart.params.map((param) => (param.name === "is_narrow" ? { ...param, value: true } : param));
   return { ...chart, config, params, padding: { ...chart.padding, right: Math.min(36, chart.padding.right) } };
 }

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from small_warehouse import small_warehouse
 
-from incidentlab import answers, charts, cli, configuration, errors, report, sqlfiles
+from incidentlab import answers, charts, cli, configuration, errors, pictures, report, sqlfiles
 from incidentlab.parsers import Parser, Unparsed
 from incidentlab.signatures import load_signatures
 
@@ -119,7 +119,7 @@ def test_example_chart(example_answer: pl.DataFrame) -> None:
     exec(example("incidentlab/charts.py"), names)  # noqa: S102 - the README is ours
     chart = names["interruptions_by_user"](example_answer)
 
-    assert set(re.findall(r">(ada|bob|8|1)<", charts.svg(chart.to_dict()))) >= {"ada", "bob", "8", "1"}
+    assert set(re.findall(r">(ada|bob|8|1)<", pictures.svg(chart.to_dict()))) >= {"ada", "bob", "8", "1"}
 
 
 def test_example_section(example_answer: pl.DataFrame) -> None:

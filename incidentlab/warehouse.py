@@ -134,7 +134,8 @@ def _insert_shards(con: duckdb.DuckDBPyConnection, shards: Path | None, table: T
     names = ", ".join(literal(str(file)) for file in files)
     read = f"read_parquet([{names}], filename = true)"
     columns = ", ".join(quoted(name) for name in table.names)
-    once = f"where (source_id, filename) in (select (source_id, min(filename)) from {read} group by source_id)"
+    unit = r"regexp_extract(filename, '([^/]*?)(-\d+)?\.parquet$', 1)"  # one unit may fill several files
+    once = f"where (source_id, {unit}) in (select (source_id, min({unit})) from {read} group by source_id)"
     con.execute(
         f"insert into intake.{table.name} ({columns}) select {columns} from {read} "
         + ("order by source_id, path" if table is SOURCES else f"{once} order by source_id, line_no, {table.names[0]}")

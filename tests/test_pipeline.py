@@ -20,6 +20,8 @@ JOB = """
 2026-03-05T14:03:26Z checkpoint of tick 8 is safe
 """
 
+KERNEL = "Mar  5 14:03:22 gpu0412 kernel: [412.000001] NVRM: Xid (PCI:0000:1b:00): 31, pid=45, MMU\n"
+
 SITE = r"""
 [cluster]
 name = "alpha"
@@ -125,6 +127,20 @@ def test_hostile_name_is_neutral(incidentlab: Run, tmp_path: Path) -> None:
     assert outcome.code == 0
     assert "\x1b" not in outcome.out + outcome.err
     assert "\\x1b[31mred" in outcome.out
+
+
+def test_every_row_of_a_large_file_arrives(
+    incidentlab: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file whose rows fill several shards is loaded whole, and once where it lies twice."""
+    monkeypatch.setattr("incidentlab.shards.SPILL_ROWS", 4)
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_text(KERNEL * 10)
+
+    assert incidentlab("ingest", "a.log", "b.log").code == 0
+
+    found = rows(incidentlab, "select line_no from intake.events order by line_no")
+    assert [row["line_no"] for row in found] == list(range(1, 11))
 
 
 def test_one_process_at_a_time_works_on_a_warehouse(tmp_path: Path) -> None:

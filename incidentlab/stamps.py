@@ -1,6 +1,7 @@
 """Instants as log lines write them, read into `Stamp` without guessing a zone or a year.
 
-The resolution of what was written becomes the stamp's uncertainty: 1 for whole seconds, 0.001 for milliseconds.
+What lies outside `YEARS` is no stamp. The resolution of what was written becomes the stamp's uncertainty: 1 for whole
+seconds, 0.001 for milliseconds.
 """
 
 import re
@@ -14,6 +15,12 @@ ISO = r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 
 ZONE = r"(?:Z|[+-]\d\d:?\d\d)"
 """A zone as a pattern without groups."""
+
+YEARS = range(1970, 2200)
+"""What was written with another year is damaged or made up, and no stamp; calendars end where arithmetic overflows."""
+
+MAX_OFFSET_S = 24 * 3600
+"""No zone is further from UTC."""
 
 _ISO = re.compile(rf"({ISO}) ?({ZONE})?", re.ASCII)
 _EPOCH = re.compile(r"(\d{9,10})(?:\.(\d{1,9}))?", re.ASCII)
@@ -37,7 +44,7 @@ def from_iso(text: str) -> Stamp | None:
         return None
     fraction = found[1][20:]
     offset = offset_of(found[2]) if found[2] else None
-    return Stamp(whole + _fraction(fraction), offset, uncertainty_s=resolution(fraction))
+    return _sane(Stamp(whole + _fraction(fraction), offset, uncertainty_s=resolution(fraction)))
 
 
 def from_epoch(text: str) -> Stamp | None:
@@ -47,7 +54,7 @@ def from_epoch(text: str) -> Stamp | None:
         return None
     fraction = found[2] or ""
     local = _UNIX + timedelta(seconds=int(found[1])) + _fraction(fraction)
-    return Stamp(local, 0, uncertainty_s=resolution(fraction))
+    return _sane(Stamp(local, 0, uncertainty_s=resolution(fraction)))
 
 
 def read(text: str) -> Stamp | None:
@@ -65,7 +72,13 @@ def of_parts(date: tuple[int | None, int | str, int | str], clock: str, fraction
     except ValueError:
         return None
     step = resolution(fraction) if clock.count(":") > 1 else 60.0
-    return Stamp(local + _fraction(fraction or ""), has_year=year is not None, uncertainty_s=step)
+    return _sane(Stamp(local + _fraction(fraction or ""), has_year=year is not None, uncertainty_s=step))
+
+
+def _sane(stamp: Stamp) -> Stamp | None:
+    """The stamp, unless no log can carry it; every wall time that is read passes here."""
+    is_sane = stamp.local_ts and stamp.local_ts.year in YEARS and abs(stamp.utc_offset_s or 0) <= MAX_OFFSET_S
+    return stamp if is_sane else None
 
 
 def offset_of(zone: str) -> int:

@@ -288,18 +288,6 @@ def test_a_record_that_goes_on_for_ever_is_given_up(monkeypatch: pytest.MonkeyPa
     assert [result.values["job_id"] for result in results if isinstance(result, Row)] == ["8"]
 
 
-def test_numbers_beyond_the_calendar_cost_one_cell() -> None:
-    """A duration of many years is a number; a time that no calendar has is none; the other records are read."""
-    text = (
-        "JobID|State|Submit|Start|Elapsed\n"
-        "1|FAILED|2026-03-03T08:00:11+01:00|9999-12-31T23:59:59-23:59|99999999-00:00:00\n"
-        "2|FAILED|2026-03-03T08:00:11+01:00|2026-03-03T08:00:12+02:00|00:01:00\n"
-    )
-    first, second = parsed(PARSERS["sacct"], text)
-    assert (first.values["start_ts"], first.values["elapsed_s"]) == (None, 99_999_999 * 86_400)
-    assert (second.values["start_ts"], second.values["elapsed_s"]) == (datetime(2026, 3, 3, 6, 0, 12), 60)
-
-
 def test_an_error_file_of_endless_depth_is_reported() -> None:
     """A text made to exhaust the reader is one line that was not understood."""
     text = '{"message": {"message": "x", "more": ' + "[" * 100_000
@@ -310,3 +298,32 @@ def test_a_completion_record_made_to_be_slow_is_not() -> None:
     """Keys that repeat make a backtracking search try all pairs of them."""
     block = "JobId=1 UserId=u GroupId=g Name= JobState=X Partition=p TimeLimit=1 StartTime= EndTime= NodeList= "
     assert [type(result) for result in parsed(PARSERS["jobcomp"], block * 20_000)] == [Unparsed]
+
+
+@pytest.mark.parametrize(
+    "absurd",
+    [
+        *("0001-01-01T00:00:00", "1969-12-31T23:59:59", "2200-01-01T00:00:00", "9999-12-31T23:59:59", "9999999999"),
+        *("0001-01-01T00:00:00+1400", "9999-12-31T23:59:59-1400", "2026-03-05T12:00:00+9999"),
+    ],
+)
+def test_an_instant_that_no_log_can_carry_is_refused(absurd: str) -> None:
+    """A record with a date outside 1970 to 2199, or a zone beyond a day, is reported as not understood."""
+    text = f"JobID|State|Start\n7301|FAILED|{absurd}\n7302|FAILED|1970-01-02T00:00:00\n"
+
+    refused, kept = parsed(PARSERS["sacct"], text)
+
+    assert isinstance(refused, Unparsed)
+    assert "not a time" in refused.reason
+    assert isinstance(kept, Row)
+
+
+@pytest.mark.parametrize("column", ["ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit"])
+def test_a_duration_beyond_the_calendar_is_none(column: str) -> None:
+    """A run time that no instant can be moved by is as good as none, and costs the record nothing else."""
+    absurd = "9000000000-00:00:00" if column in {"Elapsed", "Timelimit"} else "9000000000000000000"
+
+    (values,) = accounted(f"JobID|State|{column}\n7301|FAILED|{absurd}\n")
+
+    assert values["elapsed_s"] is None
+    assert values["timelimit_s"] is None

@@ -129,9 +129,7 @@ def test_hostile_name_is_neutral(incidentlab: Run, tmp_path: Path) -> None:
     assert "\\x1b[31mred" in outcome.out
 
 
-def test_every_row_of_a_large_file_arrives(
-    incidentlab: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_row_of_a_large_file_arrives(incidentlab: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file whose rows fill several shards is loaded whole, and once where it lies twice."""
     monkeypatch.setattr("incidentlab.shards.SPILL_ROWS", 4)
     for name in ("a.log", "b.log"):
@@ -165,3 +163,25 @@ def test_what_a_killed_process_left_is_thrown_away(tmp_path: Path) -> None:
     with pipeline.workshop(tmp_path / "w.duckdb") as folder:
         assert list(folder.iterdir()) == []
     assert list(tmp_path.iterdir()) == []
+
+
+ABSURD = """JobID|JobName|User|State|Start|End|ElapsedRaw|NNodes|AllocTRES|NodeList
+1|tr|mia|FAILED|0001-01-01T00:00:00|9999-12-31T23:59:59|7200|2|gres/gpu=16|gpu[01-02]
+2|tr|mia|FAILED|0001-01-01T00:00:00+1400|2026-03-05T12:00:00+1400|7200|2|gres/gpu=16|gpu[01-02]
+3|tr|mia|FAILED|1970-01-01T00:00:00|2199-12-31T00:00:00|7200|2|gres/gpu=16|gpu[01-02]
+4|tr|mia|FAILED|2026-03-05T12:00:00|2026-03-05T10:00:00|9000000000000000000|2|gres/gpu=16|gpu[01-02]
+5|tr|mia|FAILED|2026-03-05T10:00:00|2026-03-05T12:00:00|7200|2|gres/gpu=16|gpu[01-02]
+"""
+
+
+def test_absurd_dates_cost_their_own_record_alone(incidentlab: Run, tmp_path: Path) -> None:
+    """Dates from the ends of the calendar neither stop the build nor fill its tables; the sane record is counted."""
+    (tmp_path / "sacct.txt").write_text(ABSURD)
+
+    assert incidentlab("ingest", "sacct.txt").code == 0
+
+    assert rows(incidentlab, "select day, node, allocated_h from exposure_daily order by all") == [
+        {"day": "2026-03-05", "node": "gpu01", "allocated_h": 2.0},
+        {"day": "2026-03-05", "node": "gpu02", "allocated_h": 2.0},
+    ]
+    assert rows(incidentlab, "select unparsed_lines as n from sources") == [{"n": 2}]

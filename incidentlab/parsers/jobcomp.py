@@ -51,7 +51,6 @@ def _values(cells: dict[str, str]) -> dict[str, Any]:
     derived, _ = slurm_values.exit_code(more.get("DerivedExitCode", ""))
     start_ts, utc_offset_s = slurm_values.instant(cells["StartTime"])
     end_ts, _ = slurm_values.instant(cells["EndTime"])
-    limit = slurm_values.integer(cells["TimeLimit"])
     return {
         "cluster": None if more.get("Cluster") in _NO_CLUSTER else more["Cluster"],
         "job_id": _job_id(cells["JobId"], more),
@@ -70,7 +69,7 @@ def _values(cells: dict[str, str]) -> dict[str, Any]:
         "end_ts": end_ts,
         "utc_offset_s": utc_offset_s,
         "elapsed_s": int((end_ts - start_ts).total_seconds()) if start_ts and end_ts else None,
-        "timelimit_s": None if limit is None else limit * 60,
+        "timelimit_s": slurm_values.minutes(cells["TimeLimit"]),
         "node_count": slurm_values.integer(cells["NodeCnt"]),
         "gpu_count": slurm_values.gpus(more.get("Tres", "")),
         "nodes": list(slurm_values.nodes(cells["NodeList"])) or None,

@@ -24,10 +24,9 @@ _GRAMMAR = slurm_table.Grammar(
         "derivedexitcode": slurm_values.exit_code,
         **dict.fromkeys(_INSTANTS, slurm_values.instant),
         **dict.fromkeys(("elapsed", "timelimit", "suspended", "reserved", "planned"), slurm_values.duration),
-        **dict.fromkeys(
-            ("elapsedraw", "timelimitraw", "nnodes", "allocnodes", "ncpus", "alloccpus", "restarts"),
-            slurm_values.integer,
-        ),
+        "elapsedraw": slurm_values.seconds,
+        "timelimitraw": slurm_values.minutes,
+        **dict.fromkeys(("nnodes", "allocnodes", "ncpus", "alloccpus", "restarts"), slurm_values.integer),
         "alloctres": slurm_values.gpus,
         "nodelist": slurm_values.nodes,
     },
@@ -86,7 +85,7 @@ def _values(record: slurm_table.Record) -> dict[str, Any]:
         "derived_exit_code": derived,
         **_instants([cells.get(name) or (None, None) for name in _INSTANTS]),
         "elapsed_s": _first(cells.get("elapsedraw"), cells.get("elapsed")),
-        "timelimit_s": _first(_minutes(cells.get("timelimitraw")), cells.get("timelimit")),
+        "timelimit_s": _first(cells.get("timelimitraw"), cells.get("timelimit")),
         "node_count": _first(cells.get("nnodes"), cells.get("allocnodes")),
         "gpu_count": cells.get("alloctres"),
         "nodes": list(cells.get("nodelist") or ()) or None,
@@ -118,22 +117,10 @@ def _instants(stamps: list[tuple[datetime | None, int | None]]) -> dict[str, Any
     """The four times and their common offset; times with several offsets (a clock change between them) become UTC."""
     offsets = {offset for _, offset in stamps if offset is not None}
     if len(offsets) > 1:
-        stamps = [(local and _in_utc(local, offset or 0), 0) for local, offset in stamps]
+        stamps = [(local and local - timedelta(seconds=offset or 0), 0) for local, offset in stamps]
         offsets = {0}
     times = {f"{name}_ts": local for name, (local, _) in zip(_INSTANTS, stamps, strict=True)}
     return {**times, "utc_offset_s": offsets.pop() if offsets else None}
-
-
-def _in_utc(local: datetime, offset_s: int) -> datetime | None:
-    """None at the two ends of the calendar, where no such time exists."""
-    try:
-        return local - timedelta(seconds=offset_s)
-    except OverflowError:
-        return None
-
-
-def _minutes(count: int | None) -> int | None:
-    return None if count is None else count * 60
 
 
 def _first(*values: int | None) -> int | None:

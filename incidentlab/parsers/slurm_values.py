@@ -22,6 +22,7 @@ STATES = frozenset(
 _UNSET = frozenset(("", "unknown", "none", "none assigned", "n/a", "(null)", "unlimited", "partition_limit", "invalid"))
 _JOB = re.compile(r"(?P<job>\d+(?:_\d+|_\[[\d,\-%:.]+\])?(?:\+\d+)?)(?:\.(?P<step>[\w+]+))?")
 _DURATION = re.compile(r"(?:(?P<d>\d+)-)?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d\d)(?:\.\d+)?")
+_MAX_SECONDS = len(stamps.YEARS) * 366 * 86_400
 _EXIT = re.compile(r"(\d+):(\d+)")
 _GPUS = re.compile(r"(?:^|,)gres/gpu(?P<model>:[^=,]+)?=(?P<count>\d+)")
 _HOSTS = re.compile(r"(?:[\w.\-,]|\[[\d\-,]+\])+", re.ASCII)
@@ -66,8 +67,24 @@ def duration(text: str) -> int | None:
     match = _DURATION.fullmatch(text)
     if not match:
         raise ValueError(f"not a duration: {text!r}")
-    days, hours, minutes, seconds = (int(match[unit] or 0) for unit in "dhms")
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    days, hours, whole_minutes, rest = (int(match[unit] or 0) for unit in "dhms")
+    return _sane(((days * 24 + hours) * 60 + whole_minutes) * 60 + rest)
+
+
+def seconds(text: str) -> int | None:
+    """A duration in whole seconds; None if not set."""
+    return _sane(integer(text))
+
+
+def minutes(text: str) -> int | None:
+    """A duration in whole minutes as seconds; None if unlimited or not set."""
+    count = integer(text)
+    return None if count is None else _sane(count * 60)
+
+
+def _sane(length_s: int | None) -> int | None:
+    """None for what is longer than the calendar, which instants could not be moved by."""
+    return None if length_s is None or length_s > _MAX_SECONDS else length_s
 
 
 def integer(text: str) -> int | None:

@@ -5,12 +5,16 @@
 -- column allocated_h double: hours given (h)
 -- column allocated_gpu_h double: GPU-hours given to runs whose GPUs are known (GPU-h); null if none is
 -- column is_kernel_log_covered boolean: a kernel log that may speak for the node covers part of the day
-with spans as (
-    select
-        attempt_id,
-        start_ts,
-        coalesce(end_ts, (select max(coalesce(end_ts, start_ts)) from attempts)) as end_ts
-    from attempts
+-- an attempt of more than 1,000 days has a wrong stamp: no node runs that long, and it would outweigh all others
+with plausible as (
+    select attempt_id, start_ts, end_ts from attempts
+    where start_ts is null or end_ts is null or end_ts < start_ts + to_days(1000)
+),
+
+spans as (
+    select attempt_id, start_ts, coalesce(end_ts, least(last_ts, start_ts + to_days(1000))) as end_ts
+    from plausible
+    cross join (select max(coalesce(end_ts, start_ts)) as last_ts from plausible) as l
     where start_ts is not null
 ),
 
@@ -49,13 +53,24 @@ daily as (
     group by day_ts, node
 ),
 
--- days with a kernel log of the node; a source that speaks for many hosts speaks for all
-watched as (
-    select distinct
-        node,
-        unnest(generate_series(date_trunc('day', first_ts), date_trunc('day', last_ts), to_days(1))) as day_ts
+kernel_logs as (
+    select node, date_trunc('day', first_ts) as first_day, last_ts
     from coverage
     where channel = 'kernel' and first_ts is not null and last_ts >= first_ts
+),
+
+-- days with a kernel log of the node
+watched as (
+    select distinct d.day_ts, d.node
+    from daily as d
+    inner join kernel_logs as k on d.node = k.node and d.day_ts between k.first_day and k.last_ts
+),
+
+-- a source that speaks for many hosts speaks for all
+watched_all as (
+    select d.day_ts
+    from (select distinct day_ts from daily) as d
+    semi join (select first_day, last_ts from kernel_logs where node is null) as k on d.day_ts between k.first_day and k.last_ts
 )
 
 select
@@ -64,7 +79,7 @@ select
     d.gpu_count,
     d.allocated_h,
     d.allocated_gpu_h,
-    n.day_ts is not null or d.day_ts in (select w.day_ts from watched as w where w.node is null) as is_kernel_log_covered
+    w.node is not null or d.day_ts in (select a.day_ts from watched_all as a) as is_kernel_log_covered
 from daily as d
-left join watched as n on d.node = n.node and d.day_ts = n.day_ts
+left join watched as w on d.node = w.node and d.day_ts = w.day_ts
 order by d.day_ts, d.node

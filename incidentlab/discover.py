@@ -24,6 +24,12 @@ MAX_MEMBERS = 100_000
 MAX_HEADER_BYTES = 1 << 20
 """Longer names and attributes are no archiver's: they would be read into memory."""
 
+MAX_MEMBER_BYTES = 1 << 62
+"""A header with a larger size, or a negative one, is damaged: no disk holds such a file."""
+
+_READS_AT_END = 8
+"""`tarfile` notices the end of an archive in two; it would skip a member's missing bytes for ever."""
+
 _BLOCK_BYTES = 512
 """What `st_blocks` counts."""
 
@@ -198,6 +204,7 @@ class _Tape:
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._last = b""
+        self._reads_at_end = 0
         self._strays = strays = Counter[str]()
 
         class Header(tarfile.TarInfo):
@@ -210,6 +217,8 @@ class _Tape:
                     raise tarfile.InvalidHeaderError("no header")  # type: ignore[attr-defined]
                 try:
                     info = super().frombuf(buf, encoding, errors)
+                    if not 0 <= info.size <= MAX_MEMBER_BYTES:
+                        raise tarfile.InvalidHeaderError("absurd size")  # type: ignore[attr-defined]
                 except tarfile.InvalidHeaderError:  # type: ignore[attr-defined]
                     strays["blocks"] += 1
                     raise
@@ -222,6 +231,9 @@ class _Tape:
     def read(self, size: int) -> bytes:
         data = self._stream.read(size)
         self._last = data[-tarfile.BLOCKSIZE :] or self._last
+        self._reads_at_end += not data
+        if self._reads_at_end > _READS_AT_END:
+            raise tarfile.ReadError("unexpected end of data")
         return data
 
     def check(self) -> None:

@@ -258,6 +258,23 @@ def test_a_member_that_is_cut_gives_all_that_is_there():
     assert found == {"logs.tar!x.log": ((b"x\n" * 5000)[:4001], "cut, because the archive ends within it")}
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("size", "found", "error"),
+    [
+        (1 << 60, ["logs.tar!a", "logs.tar!b"], "unexpected end of data"),
+        ((1 << 88) - 1, ["logs.tar!a", "logs.tar!c"], "damaged: 2 blocks belong to no member"),
+        (-600, ["logs.tar!a", "logs.tar!c"], "damaged: 2 blocks belong to no member"),
+    ],
+)
+def test_a_member_of_absurd_size_is_damage(size, found, error):
+    """An archive whose header promises more bytes than any disk holds is read to its end and no further."""
+    data = packed([(info(name), name.encode()) for name in ("a", "b", "c")], "w")
+    odd = info("b", size=size).tobuf(tarfile.GNU_FORMAT)
+    members, said = partly(data[:1024] + odd + data[1536:])
+    assert (list(members), said) == (found, error)
+
+
 def test_a_header_that_would_fill_the_memory_is_not_read():
     """A name of a gigabyte is an attack."""
     header = info("././@PaxHeader", type=tarfile.XHDTYPE, size=1 << 30).tobuf()

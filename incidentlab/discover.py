@@ -217,11 +217,12 @@ class _Tape:
                     raise tarfile.InvalidHeaderError("no header")  # type: ignore[attr-defined]
                 try:
                     info = super().frombuf(buf, encoding, errors)
-                    if not 0 <= info.size <= MAX_MEMBER_BYTES:
-                        raise tarfile.InvalidHeaderError("absurd size")  # type: ignore[attr-defined]
                 except tarfile.InvalidHeaderError:  # type: ignore[attr-defined]
                     strays["blocks"] += 1
                     raise
+                if not 0 <= info.size <= MAX_MEMBER_BYTES:
+                    strays["blocks"] += 1
+                    raise tarfile.InvalidHeaderError("absurd size")  # type: ignore[attr-defined]
                 if info.type in _ATTRIBUTES and info.size > MAX_HEADER_BYTES:
                     raise tarfile.ReadError(f"a header of {info.size} bytes")
                 return info

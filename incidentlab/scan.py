@@ -269,13 +269,20 @@ class Scanner:
         self._engine = (engine or _best_engine)(patterns) if signatures else None
 
     def candidates(self, page: Page) -> Iterator[Candidate]:
-        """The lines of `page` on which signatures match, in order; a progress bar's states each for themselves."""
+        """The lines of `page` on which signatures match, in order; a progress bar's states each for themselves.
+
+        A state that is drawn again and again counts once.
+        """
+        last: tuple[int, str, list[int]] | None = None
         for (start, end, low), numbers in self._proposed(page.data).items():
             text = decoded(_cut(page.data, start, end, low))
+            last, before = (page.line_at(start), text, numbers), last
+            if last == before:
+                continue
             named = (self._signatures[number] for number in numbers)
             matches = tuple((signature, found) for signature, rx in named if (found := rx.search(text)))
             if matches:
-                yield Candidate(page.line_at(start), text, start, matches)
+                yield Candidate(last[0], text, start, matches)
 
     def _proposed(self, data: bytes) -> dict[tuple[int, int, int], list[int]]:
         """The texts to look at, as (begin, end, begin of the part around the hit) -> numbers of signatures."""

@@ -54,6 +54,17 @@ def test_line_ends_of_windows_and_missing_last_ones(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_state_drawn_again_and_again_is_one(engine):
+    """A bar that stands still costs no row a drawing; the same text on another line is another."""
+    data = b"step 1 loss 2\r" * 100 + b"step 2 loss 2\r\n" + b"step 2 loss 2\n"
+    assert [(line, text) for line, text, _ in found(data, engine=engine)] == [
+        (1, "step 1 loss 2"),
+        (1, "step 2 loss 2"),
+        (2, "step 2 loss 2"),
+    ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_states_of_a_progress_bar_are_texts_of_one_line(engine):
     """Each state between carriage returns stands for itself; what follows the last one is the message."""
     data = b"chatter\n 1%|  | step 1 loss 2.5\r 2%|  | step 2 loss 2.4\r" + HIT + b"\nchatter\n"

@@ -31,7 +31,7 @@ def short(name: str) -> str:
         return name.partition(".")[0]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def expand(hostlist: str) -> tuple[str, ...]:
     """The hosts of a Slurm host list, short, lower case, in numerical order; none for `(null)` and its like.
 

@@ -153,7 +153,7 @@ JOB_RECORDS = Table.of(
     timelimit_s   BIGINT     time limit in seconds
     node_count    INTEGER    allocated nodes
     gpu_count     INTEGER    allocated GPUs
-    nodes         VARCHAR[]  allocated nodes, expanded
+    nodes         VARCHAR[]  allocated nodes, expanded; NULL on a step, of which there may be very many
     reason        VARCHAR    pending or failure reason
     failed_node   VARCHAR    node whose failure ended it, if written
     restart_count INTEGER    restarts, if written

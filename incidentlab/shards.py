@@ -8,6 +8,7 @@ again. Whatever goes wrong with one input is written down as its failure, and th
 import os
 import signal
 import tarfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -31,12 +32,16 @@ from incidentlab.signatures import Signature
 SPILL_ROWS = 100_000
 """How many rows of one unit are held before they are written away."""
 
+SPILL_SIZE = 64 << 20
+"""The same for how large they are together; see `_weight`."""
+
 ALONE_BYTES = 16 << 20
 """Below this size, all inputs together, other processes would take longer to start than to work."""
 
 FILE_BYTES = 32 << 10
 """What opening and storing one input costs, as if it were so much longer."""
 
+_ITEM_BYTES = 32
 _TAR_HEADER = 512
 _MARK = "incidentlab.mark"
 _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -219,23 +224,26 @@ def _key(path: str) -> str:
 
 
 class Spool:
-    """The rows of one unit on their way to its shards; beyond SPILL_ROWS they wait on the disk."""
+    """The rows of one unit on their way to its shards; beyond SPILL_ROWS or SPILL_SIZE they wait on the disk."""
 
     def __init__(self, folder: Path, key: str) -> None:
         self._folder = folder
         self._key = key
         self._rows: dict[str, list[dict[str, Any]]] = {}
+        self._weights = Counter[str]()
         self._spilled: dict[str, list[Path]] = {}
 
     def add(self, row: Row) -> None:
         """One row without ids."""
         rows = self._rows.setdefault(row.table, [])
         rows.append(row.values)
-        if len(rows) >= SPILL_ROWS:
+        self._weights[row.table] += _weight(row.values)
+        if len(rows) >= SPILL_ROWS or self._weights[row.table] >= SPILL_SIZE:
             waiting = self._spilled.setdefault(row.table, [])
             waiting.append(self._folder / row.table / f".{self._key}-{len(waiting)}.rows")
             _frame(_TABLES[row.table], rows).write_parquet(waiting[-1])
             rows.clear()
+            self._weights[row.table] = 0
 
     def discard(self) -> None:
         """Forget all rows."""
@@ -277,6 +285,12 @@ class Spool:
         fresh = path.with_name(f".{path.name}.new")
         frame.write_parquet(fresh, metadata={_MARK: mark})
         fresh.replace(path)
+
+
+def _weight(values: dict[str, Any]) -> int:
+    """About how many bytes a row's texts and lists hold; what else it has is small."""
+    texts = sum(len(value) for value in values.values() if isinstance(value, str))
+    return texts + sum(_ITEM_BYTES * len(value) for value in values.values() if isinstance(value, list))
 
 
 def _frame(table: Table, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:

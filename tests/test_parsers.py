@@ -327,3 +327,10 @@ def test_a_duration_beyond_the_calendar_is_none(column: str) -> None:
 
     assert values["elapsed_s"] is None
     assert values["timelimit_s"] is None
+
+
+def test_only_the_jobs_own_record_lists_its_nodes() -> None:
+    """A job of very many steps would else repeat its hosts with each; a list beyond any cluster stays as written."""
+    text = "JobID|State|NodeList\n7|FAILED|n[1-2]\n7.0|FAILED|n[1-2]\n8|FAILED|n[1-1000000000]\n"
+
+    assert [row["nodes"] for row in accounted(text)] == [["n1", "n2"], None, ["n[1-1000000000]"]]

@@ -224,6 +224,17 @@ def test_new_signatures_read_again(tmp_path):
     assert len(ingested(tmp_path, path)["events"]) == 1
 
 
+def test_few_large_rows_are_spilled_as_well(tmp_path, monkeypatch):
+    """Rows with long lists are written away before they are many."""
+    monkeypatch.setattr(shards, "SPILL_SIZE", 10_000)
+    lines = "".join(f"{job}|FAILED|n[0001-0200]\n" for job in range(5))
+    found = ingested(tmp_path, written(tmp_path, f"JobID|State|NodeList\n{lines}"))
+    assert [(record["job_id"], len(record["nodes"])) for record in found["job_records"]] == [
+        (str(job), 200) for job in range(5)
+    ]
+    assert len(list((tmp_path / "shards" / "job_records").iterdir())) == 3
+
+
 def test_many_rows_are_spilled_and_all_arrive(tmp_path, monkeypatch):
     """Memory is bounded by the size of a part; ids are given when the digest is known."""
     monkeypatch.setattr(shards, "SPILL_ROWS", 10)

@@ -28,7 +28,7 @@ _GRAMMAR = slurm_table.Grammar(
         "timelimitraw": slurm_values.minutes,
         **dict.fromkeys(("nnodes", "allocnodes", "ncpus", "alloccpus", "restarts"), slurm_values.integer),
         "alloctres": slurm_values.gpus,
-        "nodelist": slurm_values.nodes,
+        "nodelist": slurm_values.host_list,
     },
     free=frozenset(_FREE),
 )
@@ -88,7 +88,7 @@ def _values(record: slurm_table.Record) -> dict[str, Any]:
         "timelimit_s": _first(cells.get("timelimitraw"), cells.get("timelimit")),
         "node_count": _first(cells.get("nnodes"), cells.get("allocnodes")),
         "gpu_count": cells.get("alloctres"),
-        "nodes": list(cells.get("nodelist") or ()) or None,
+        "nodes": None if step else list(slurm_values.nodes(cells.get("nodelist") or "")) or None,
         "restart_count": cells.get("restarts"),
         **_texts(cells),
     }

@@ -117,10 +117,15 @@ def gpus(text: str) -> int | None:
     return untyped[0] if untyped else sum(count for _, count in counts)
 
 
-def nodes(text: str) -> tuple[str, ...]:
-    """The short lower-case hosts of a host list such as `gpu[001-004,007],b-[1-2]-[3-4]`."""
+def host_list(text: str) -> str:
+    """A host list such as `gpu[001-004,007],b-[1-2]-[3-4]`, not expanded; empty if not set."""
     if is_unset(text):
-        return ()
+        return ""
     if not _HOSTS.fullmatch(text):
         raise ValueError(f"not a host list: {text[:80]!r}")
-    return hosts.expand(text)
+    return text
+
+
+def nodes(text: str) -> tuple[str, ...]:
+    """The short lower-case hosts of a host list."""
+    return hosts.expand(host_list(text))

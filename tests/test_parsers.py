@@ -334,3 +334,17 @@ def test_only_the_jobs_own_record_lists_its_nodes() -> None:
     text = "JobID|State|NodeList\n7|FAILED|n[1-2]\n7.0|FAILED|n[1-2]\n8|FAILED|n[1-1000000000]\n"
 
     assert [row["nodes"] for row in accounted(text)] == [["n1", "n2"], None, ["n[1-1000000000]"]]
+
+
+@pytest.mark.timeout(60)
+def test_a_row_with_very_many_readings_is_given_up() -> None:
+    """A table of nothing but free text has more ways to join surplus parts than anybody may wait for."""
+    header = "|".join(["JobID", "State", *["Comment"] * 246, "Start"])
+    row = "|".join(["7", "FAILED", *"x" * 267, "nonsense"])
+
+    results = parsed(PARSERS["sacct"], f"{header}\n" + f"{row}\n" * 400)
+
+    assert len(results) == 400
+    assert {result.reason for result in results if isinstance(result, Unparsed)} == {
+        "270 cells for 249 columns, and too many ways to join them"
+    }

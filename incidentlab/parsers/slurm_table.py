@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from typing import Any
 
 from incidentlab.parsers import Unparsed
@@ -24,6 +25,9 @@ MAX_COLUMNS = 250
 
 MAX_SURPLUS = 32
 """A row with more surplus parts than this is given up; mending is a search."""
+
+MAX_TRIES = 5_000
+"""How many ways to join a row's parts are tried: the widest real table with a few surplus parts takes a thousand."""
 
 Readers = Mapping[str, Callable[[str], Any]]
 """How the cells of typed columns are read (lower-case column name to reader that raises `ValueError`)."""
@@ -94,6 +98,7 @@ class Delimited:
 
     def _mend(self, parts: list[str]) -> tuple[str, ...]:
         """The cells if surplus parts go to free-text columns, the last ones first, so that all others can be read."""
+        tries = count()
 
         @cache
         def cells(place: int, start: int) -> tuple[str, ...] | None:
@@ -102,6 +107,10 @@ class Delimited:
             column = self.columns[place]
             most = len(parts) - start - (len(self.columns) - place - 1)
             for taken in range(1, (most if column in self.grammar.free else 1) + 1):
+                if next(tries) == MAX_TRIES:
+                    raise ValueError(
+                        f"{len(parts)} cells for {len(self.columns)} columns, and too many ways to join them"
+                    )
                 cell = self.delimiter.join(parts[start : start + taken])
                 rest = cells(place + 1, start + taken) if self.grammar.can_hold(column, cell) else None
                 if rest is not None:

@@ -6,6 +6,7 @@ Nothing is opened here but archives, by `members`, whose files are streamed with
 import glob
 import math
 import os
+import re
 import stat
 import tarfile
 from collections import Counter
@@ -40,6 +41,7 @@ _ATTRIBUTES = {
     tarfile.XGLTYPE,
     tarfile.SOLARIS_XHDTYPE,
 }
+_AMBIGUOUS = re.compile(rb"!|\\(?=x[0-9a-f]{2})")
 _MAGIC_WORD = 257
 """Where a tar header holds `ustar`."""
 
@@ -80,9 +82,14 @@ def find_inputs(paths: Sequence[str]) -> tuple[list[Input], list[Refused]]:
     for given in paths:
         for path in _expanded(given):
             found.update((item.path, item) for item in _walk(path))
-    unique: dict[str, Input | Refused] = {os.path.realpath(key): found[key] for key in sorted(found, reverse=True)}
+    unique = {_place(found[key]): found[key] for key in sorted(found, reverse=True)}
     kept = sorted(unique.values(), key=lambda item: item.path)
     return [i for i in kept if isinstance(i, Input)], [r for r in kept if isinstance(r, Refused)]
+
+
+def _place(item: Input | Refused) -> str:
+    """Where it lies, whatever links lead to it."""
+    return os.path.realpath(item.file if isinstance(item, Input) else item.path)
 
 
 def _expanded(given: str) -> list[Path]:
@@ -147,9 +154,13 @@ def _file(path: Path) -> Input | Refused:
     return Input(_shown(path), path, status.st_size, status.st_mtime_ns)
 
 
-def _shown(path: Path) -> str:
-    """A path as text that every encoding can hold."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+def _shown(path: str | Path) -> str:
+    r"""A path as text that every encoding can hold, and as no other path is shown.
+
+    What is no UTF-8 becomes `\xHH`; so does a "!", which sets off members, and a backslash that would look like that.
+    """
+    raw = _AMBIGUOUS.sub(lambda found: b"\\x%02x" % found[0][0], os.fsencode(path))
+    return raw.decode("utf-8", "backslashreplace")
 
 
 def is_archive(head: bytes) -> bool:
@@ -161,19 +172,16 @@ def members(source: Input, stream: Stream) -> Iterator[tuple[Input, Stream] | Re
     """The files of a tar archive in their order, each with its bytes, to be read before the next is asked for.
 
     Links, devices and hidden files are refused; nothing is written and no link is followed. What stands behind a
-    damaged place or behind another archive is found again. An archive that is damaged or cut raises
+    damaged place or behind another archive is found again. An archive that is damaged, cut or too long raises
     `tarfile.TarError` when all that is left of it has been given.
     """
     tape = _Tape(stream)
     with tarfile.open(fileobj=cast("Any", tape), mode="r|", tarinfo=tape.header, ignore_zeros=True) as archive:
-        times = Counter[str]()
+        names = _Names()
         for number, info in enumerate(archive):
-            times[info.name] += 1
-            again = f" ({times[info.name]})" if times[info.name] > 1 else ""
-            path = f"{source.path}!{_printable(info.name)}{again}"
             if number >= MAX_MEMBERS:
-                yield Refused(source.path, f"only its first {MAX_MEMBERS} members were read")
-                return
+                raise tarfile.ReadError(f"only its first {MAX_MEMBERS} members were read")
+            path = f"{source.path}!{names.unique(_shown(info.name))}"
             if info.isdir():
                 continue
             if reason := _not_read(info):
@@ -260,5 +268,16 @@ class _Member:
         return data
 
 
-def _printable(name: str) -> str:
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+class _Names:
+    """The names of one archive's members, each given once: a second `x` is `x (2)`, or the next that is free."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, int] = {}
+
+    def unique(self, name: str) -> str:
+        free = name
+        while free in self._times:
+            self._times[name] += 1
+            free = f"{name} ({self._times[name]})"
+        self._times[free] = 1
+        return free

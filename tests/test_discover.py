@@ -184,11 +184,35 @@ def test_members_of_one_name_are_told_apart():
     assert found == {"logs.tar!x.log": b"old\n", "logs.tar!x.log (2)": b"new\n"}
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 0, 3, 2)])
+def test_a_name_that_looks_like_a_repetition_hides_nothing(order):
+    """A member may be called as a second one of another name is shown: each still has its own path."""
+    members = [("x.log", b"1"), ("x.log", b"2"), ("x.log (2)", b"3"), ("x.log (2)", b"4")]
+    found = unpacked(packed([(info(members[place][0]), members[place][1]) for place in order]))
+    assert sorted(found.values()) == [b"1", b"2", b"3", b"4"]
+
+
+def test_names_that_look_alike_when_shown_are_told_apart(tmp_path):
+    """Bytes that are no text, a name that spells such bytes out, and one that looks like a member stay three files."""
+    for name in (b"a\xff.log", b"a\\xff.log", b"a\\x5cxff.log", b"logs.tar!x.log", b"back\\slash.log"):
+        (tmp_path / os.fsdecode(name)).write_bytes(name)
+    inputs, _ = discover.find_inputs([str(tmp_path)])
+    assert names(inputs) == [
+        r"a\x5cx5cxff.log",
+        r"a\x5cxff.log",
+        r"a\xff.log",
+        r"back\slash.log",
+        r"logs.tar\x21x.log",
+    ]
+    assert len({item.file.read_bytes() for item in inputs}) == 5
+
+
 def test_an_archive_of_too_many_members_is_cut_and_says_so(monkeypatch):
-    """A limit that was reached is a refusal, not silence."""
+    """A limit that was reached is told like damage, not passed over."""
     monkeypatch.setattr(discover, "MAX_MEMBERS", 1)
-    found = unpacked(packed([(info("x.log"), b"x\n"), (info("y.log"), b"y\n")]))
-    assert found == {"logs.tar!x.log": b"x\n", "logs.tar": "only its first 1 members were read"}
+    found, error = partly(packed([(info("x.log"), b"x\n"), (info("y.log"), b"y\n")]))
+    assert found == {"logs.tar!x.log": (b"x\n", None)}
+    assert error == "only its first 1 members were read"
 
 
 def test_a_glob_does_not_follow_links_in_circles(logs):

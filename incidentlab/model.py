@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of the warehouse's tables; another number means: ingest again."""
 
 REPORT_MARK = b'<meta name="generator" content="incidentlab'
@@ -78,6 +78,7 @@ SOURCES = Table.of(
     source_id       VARCHAR    first 16 hex digits of the digest
     path            VARCHAR    as given or found; a member of an archive follows a "!"
     digest          VARCHAR    SHA-256 of the decompressed bytes
+    heads           VARCHAR[]  first 16 hex digits of the SHA-256 of its first 64, 128, ... bytes, up to 1 MiB
     bytes           BIGINT     decompressed size
     lines           BIGINT     physical lines; matched + unmatched + unparsed
     matched_lines   BIGINT     lines that became an event, a record or a progress mark

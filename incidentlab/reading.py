@@ -24,6 +24,10 @@ from incidentlab.scan import LINE_BYTES, Candidate, Page, Scanner, decoded, page
 SAMPLE_LINES = 200
 """How many lines at both ends of a source are asked for hosts, stamps and channels."""
 
+FIRST_HEAD_BYTES = 64
+LAST_HEAD_BYTES = 1 << 20
+"""How much of the beginning of a source is hashed on its own, doubling: a file that grows keeps these digests."""
+
 BINARY_SHARE = 0.05
 """Content with more control characters than this is no text; random bytes have twice as many."""
 
@@ -52,7 +56,7 @@ def read(stream: Stream, scanner: Scanner, emit: Callable[[Row], None]) -> dict[
         values = _read_structured(parser, content, tally)
     else:
         values = _Search(scanner, envelopes.recognise(_shown(head)), tally).read(content)
-    values |= {"digest": content.digest, "bytes": content.bytes, **tally.columns}
+    values |= {"digest": content.digest, "heads": content.heads, "bytes": content.bytes, **tally.columns}
     return values | _status(stream, values, tally)
 
 
@@ -98,14 +102,25 @@ class _Content:
         self._hash = sha256()
         head = stream.peek(HEAD_BYTES)
         self._has_bare_returns = b"\r" in head and b"\n" not in head
+        self._next_head = FIRST_HEAD_BYTES
+        self.heads: list[str] = []
         self.bytes = 0
 
     def __iter__(self) -> Iterator[bytes]:
         for block in self._stream.blocks:
-            self._hash.update(block)
             text = block if self.bytes else block.removeprefix(_BOM)
-            self.bytes += len(block)
+            self._pass(memoryview(block))
             yield self.cleaned(text)
+
+    def _pass(self, block: memoryview) -> None:
+        """Count and hash a block, part by part where a head ends within it."""
+        while self.bytes + len(block) >= self._next_head <= LAST_HEAD_BYTES:
+            left = self._next_head - self.bytes
+            self._hash.update(block[:left])
+            self.heads.append(self.digest[:16])
+            self.bytes, block, self._next_head = self._next_head, block[left:], 2 * self._next_head
+        self._hash.update(block)
+        self.bytes += len(block)
 
     def cleaned(self, data: bytes) -> bytes:
         """`data` with line feeds, where a carriage return alone ends the lines."""

@@ -54,7 +54,7 @@ def open_readonly(path: Path, *, boxed: bool = False) -> duckdb.DuckDBPyConnecti
 
 def _reason(error: duckdb.Error) -> str:
     text = str(error).splitlines()[0]
-    if "lock" in text.lower():
+    if "could not set lock" in text.lower():
         return f"another process has it open for writing ({text})"
     return f"it is not a DuckDB file that this version can open ({text})"
 
@@ -113,8 +113,9 @@ def comment(con: duckdb.DuckDBPyConnection, schema: str, table: Table) -> None:
 def load_intake(con: duckdb.DuckDBPyConnection, shards: Path | None) -> None:
     """Schema `intake`: what the old warehouse held, and the shards of this run.
 
-    A file that has grown (same path, same first stamp, not shorter) replaces its earlier content; another day's file of
-    the same name comes beside it; the same content under several paths counts once.
+    A file that has grown (same path, same beginning, not shorter) replaces its earlier content, and any reading one of
+    which nothing was used; another day's file of the same name comes beside it; the same content under several paths
+    counts once.
     """
     con.execute("create schema intake")
     for table in INTAKE:
@@ -156,7 +157,8 @@ def _insert_old(con: duckdb.DuckDBPyConnection) -> None:
             select 1 from intake.sources as s
             where s.path = o.path and (
                 s.digest is not distinct from o.digest
-                or (s.first_local_ts = o.first_local_ts and s.lines >= o.lines)
+                or o.status <> 'used'
+                or (s.heads[len(o.heads)] = o.heads[-1] and s.bytes >= o.bytes)
             )
         )
     """)

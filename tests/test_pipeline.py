@@ -185,3 +185,44 @@ def test_absurd_dates_cost_their_own_record_alone(incidentlab: Run, tmp_path: Pa
         {"day": "2026-03-05", "node": "gpu02", "allocated_h": 2.0},
     ]
     assert rows(incidentlab, "select unparsed_lines as n from sources") == [{"n": 2}]
+
+
+BOOT = "[    0.000000] Linux version 5.15.0-105-generic (buildd@lcy02) #115-Ubuntu SMP\n"
+LOST = "[  412.{:06}] NVRM: Xid (PCI:0000:1b:00): 79, pid=45, GPU has fallen off the bus.\n"
+
+
+def xids(run: Run) -> list[dict]:
+    """The Xid events of the default warehouse, by line."""
+    return rows(run, "select line_no from intake.events where message like '%Xid%' order by all")
+
+
+def test_a_file_that_has_grown_replaces_its_earlier_content(incidentlab: Run, tmp_path: Path) -> None:
+    """A dmesg, whose lines have no date by which to know it again, counts once however often it is read and grows."""
+    for faults in (1, 1, 3):
+        (tmp_path / "dmesg").write_text(BOOT + "".join(map(LOST.format, range(faults))))
+        assert incidentlab("ingest", "dmesg").code == 0
+
+    assert [event["line_no"] for event in xids(incidentlab)] == [2, 3, 4]
+    assert rows(incidentlab, "select status, lines from sources") == [{"status": "used", "lines": 4}]
+
+
+def test_the_log_of_another_boot_comes_beside_the_first(incidentlab: Run, tmp_path: Path) -> None:
+    """The kernel begins each boot with the same line: a file of one name that goes on differently is another."""
+    for faults in (range(10), range(20, 40)):
+        (tmp_path / "dmesg").write_text(BOOT + "".join(map(LOST.format, faults)))
+        assert incidentlab("ingest", "dmesg").code == 0
+
+    assert len(xids(incidentlab)) == 30
+
+
+def test_a_file_that_became_readable_leaves_no_trace_of_its_past(incidentlab: Run, tmp_path: Path) -> None:
+    """What was no log when it was read first is listed once, as what it is now."""
+    (tmp_path / "kern.log").write_text(KERNEL)
+    for content in (bytes(range(256)) * 50, KERNEL.encode() * 2):
+        (tmp_path / "late.log").write_bytes(content)
+        assert incidentlab("ingest", "kern.log", "late.log").code == 0
+
+    assert rows(incidentlab, "select path, status from sources order by path") == [
+        {"path": "kern.log", "status": "used"},
+        {"path": "late.log", "status": "used"},
+    ]

@@ -95,16 +95,6 @@ def test_later_logs_come_beside_earlier_ones(tmp_path: Path):
     assert (2, 2) == (count(target, "sources"), count(target, "events"))
 
 
-def test_a_file_that_has_grown_replaces_its_earlier_content(tmp_path: Path):
-    """The same path with the same first stamp counts once, with its new content."""
-    target = tmp_path / "w.duckdb"
-    derive.build(target, one_fault(tmp_path / "a", "kern.log", 1), KNOWLEDGE)
-    derive.build(target, one_fault(tmp_path / "b", "kern.log", 2), KNOWLEDGE)
-
-    with warehouse.open_readonly(target) as con:
-        assert [("k2", 2)] == con.execute("select source_id, line_no from events").fetchall()
-
-
 def test_another_days_file_of_the_same_name_comes_beside_it(tmp_path: Path):
     """A rotated file has the path of the one before it and another beginning: both count."""
     target = tmp_path / "w.duckdb"

@@ -27,6 +27,7 @@ CANNOT_WRITE = 74
 INTERRUPTED = 130
 
 _DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO, errno.EACCES, errno.ENAMETOOLONG)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _TALK_OPTIONS = (
     click.Option(["-q", "--quiet", "quiet"], is_flag=True, help="Say nothing but errors."),
@@ -131,8 +132,7 @@ def _disk_fault(error: Exception) -> str | None:
     """What is wrong with the disk, if that is what is wrong; DuckDB and polars say so in words alone."""
     if isinstance(error, OSError) and error.errno in _DISK_FAULTS:
         return ": ".join(filter(None, (error.filename and str(error.filename), error.strerror)))
-    full = os.strerror(errno.ENOSPC)
-    return full if full in str(error) else None
+    return next((words for words in map(os.strerror, _FULL) if words in str(error)), None)
 
 
 def _bug(talk: Talk, error: Exception) -> int:

@@ -55,7 +55,7 @@ def workshop(target: Path) -> Iterator[Path]:
         raise WarehouseError("another process is writing it; wait for that one, or choose another -d", str(target))
     try:
         for left in folder.iterdir():
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -64,6 +64,8 @@ def workshop(target: Path) -> Iterator[Path]:
 
 def _locked(folder: Path) -> int | None:
     """The folder, made if need be, as an open file that holds its lock; None if another process has it."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise WarehouseError("stands where the unfinished warehouse is made; move it away", str(folder))
     folder.mkdir(exist_ok=True)
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:

@@ -1,5 +1,6 @@
 """The command line keeps its promises: exit codes, data on stdout, talk on stderr, nothing of others overwritten."""
 
+import errno
 import gzip
 import json
 import os
@@ -416,6 +417,13 @@ def test_full_disk(warehouse: Path) -> None:
 
     assert done.returncode == cli.CANNOT_WRITE
     assert done.stderr == "incidentlab: No space left on device; what was there before is as it was\n"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_a_full_disk_in_words_alone(number: int) -> None:
+    """DuckDB and polars tell of a disk, quota or file limit that is reached in their own exceptions."""
+    said = RuntimeError(f'IO Error: Could not write file "w": {os.strerror(number)}')
+    assert cli._disk_fault(said) == os.strerror(number)
 
 
 @pytest.mark.parametrize("streams", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])

@@ -226,3 +226,26 @@ def test_a_file_that_became_readable_leaves_no_trace_of_its_past(incidentlab: Ru
         {"path": "kern.log", "status": "used"},
         {"path": "late.log", "status": "used"},
     ]
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_what_stands_in_the_way_of_the_workshop_is_named(tmp_path: Path, kind: str) -> None:
+    """A file or link where the unfinished warehouse is made is nobody's bug, and is left alone."""
+    way = tmp_path / ".w.duckdb.unfinished"
+    way.write_text("mine") if kind == "file" else way.symlink_to(tmp_path)
+
+    with pytest.raises(WarehouseError, match="move it away"), pipeline.workshop(tmp_path / "w.duckdb"):
+        pass
+
+
+def test_links_that_were_left_in_the_workshop_are_not_followed(tmp_path: Path) -> None:
+    """Cleaning up removes a link to a folder, and nothing in the folder."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "kern.log").write_text(KERNEL)
+    (tmp_path / ".w.duckdb.unfinished").mkdir()
+    (tmp_path / ".w.duckdb.unfinished" / "link").symlink_to(tmp_path / "logs")
+
+    with pipeline.workshop(tmp_path / "w.duckdb") as folder:
+        assert list(folder.iterdir()) == []
+
+    assert (tmp_path / "logs" / "kern.log").read_text() == KERNEL

@@ -191,6 +191,12 @@ def test_what_is_not_ours_is_refused(tmp_path: Path, make: Any, words: str):
     assert str(path) in str(caught.value)
 
 
+def test_a_damaged_file_is_not_blamed_on_another_process():
+    """A damaged block is no lock."""
+    said = warehouse._reason(duckdb.IOException("Corrupt database file: checksum of block 3 does not match"))
+    assert "another process" not in said
+
+
 def test_another_schema_version_is_refused_by_number(tmp_path: Path):
     """A warehouse of a later version says so instead of giving wrong answers."""
     path = tmp_path / "w.duckdb"

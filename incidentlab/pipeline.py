@@ -18,7 +18,7 @@ import polars as pl
 from incidentlab import __version__, baselines, derive, discover, hosts, shards, signatures
 from incidentlab.configuration import Site, settings_rows
 from incidentlab.discover import Input, Refused
-from incidentlab.errors import InputError, WarehouseError
+from incidentlab.errors import InputError, UsageError, WarehouseError
 from incidentlab.signatures import Signature
 from incidentlab.terminal import Talk
 
@@ -28,7 +28,7 @@ _FILES_AT_ONCE = 256
 
 def make_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int, talk: Talk) -> pl.DataFrame:
     """Replace `target` by a warehouse of `paths` alone; the sources that were read."""
-    found = find(paths)
+    target, found = _settled(target), find(paths)
     with workshop(target) as folder:
         fresh = folder / target.name
         sources = _build(found, fresh, folder / "shards", site, command="report", jobs=jobs, talk=talk)
@@ -38,9 +38,16 @@ def make_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int,
 
 def add_to_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int, talk: Talk) -> pl.DataFrame:
     """Add `paths` to what `target` holds, if it exists; the sources that were read."""
-    found = find(paths)
+    target, found = _settled(target), find(paths)
     with workshop(target) as folder:
         return _build(found, target, folder / "shards", site, command="ingest", jobs=jobs, talk=talk)
+
+
+def _settled(target: Path) -> Path:
+    """The file that `target` names, links followed so that they stay; `UsageError` for what DuckDB cannot name."""
+    if target.name == ":memory:" or os.fsencode(target).decode("utf-8", "ignore") != str(target):
+        raise UsageError("cannot be the name of a warehouse; choose another -d", str(target))
+    return target.resolve()
 
 
 @contextmanager

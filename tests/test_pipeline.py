@@ -249,3 +249,22 @@ def test_links_that_were_left_in_the_workshop_are_not_followed(tmp_path: Path) -
         assert list(folder.iterdir()) == []
 
     assert (tmp_path / "logs" / "kern.log").read_text() == KERNEL
+
+
+@pytest.mark.parametrize("name", [":memory:", "b\udcff.duckdb"])
+def test_a_name_that_duckdb_cannot_have_is_refused(incidentlab: Run, tmp_path: Path, name: str) -> None:
+    """DuckDB would keep the one in memory and cannot spell the other."""
+    (tmp_path / "kern.log").write_text(KERNEL)
+
+    assert incidentlab("ingest", "kern.log", "-d", name).code == 2
+
+
+def test_a_link_to_a_warehouse_stays_a_link(incidentlab: Run, tmp_path: Path) -> None:
+    """What is read goes into the file that the link leads to."""
+    (tmp_path / "kern.log").write_text(KERNEL)
+    (tmp_path / "link.duckdb").symlink_to(tmp_path / "real.duckdb")
+
+    assert incidentlab("ingest", "kern.log", "-d", "link.duckdb").code == 0
+
+    assert (tmp_path / "link.duckdb").is_symlink()
+    assert (tmp_path / "real.duckdb").is_file()

@@ -184,6 +184,17 @@ def test_address_carries_the_filter(open_page, address) -> None:
     assert page.locator("[data-card=mtti] .interval").inner_text() == "95% 32.8\u2013312"
 
 
+def test_a_time_keeps_the_basis_of_the_mean(open_page, address) -> None:
+    """Days 3 to 10 of the small warehouse are 168 hours of the period, however many attempts ran in them."""
+    page = open_page(address + "#from=2026-03-04&to=2026-03-11")
+    unplanned = int(page.locator("[data-card=unplanned] .value").inner_text())
+
+    assert float(page.locator("[data-card=mtti] .value").inner_text().split()[0]) == pytest.approx(
+        168 / unplanned, rel=0.01
+    )
+    assert "hours of the period" in page.locator("[data-card=mtti] .basis").inner_text()
+
+
 @pytest.mark.parametrize(
     ("fragment", "left"),
     [

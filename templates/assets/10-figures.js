@@ -1,7 +1,8 @@
 // Values as the page writes them (incidentlab/figures.py) and the statistics of a filtered page.
 
 const payload = JSON.parse(document.getElementById("payload").textContent);
-const DAY = 86400000;
+const HOUR = 3600000;
+const DAY = 24 * HOUR;
 
 /** The rows of an answer, whose columns the payload holds. */
 function rowsOf(query) {

@@ -6,7 +6,7 @@ const weeks = payload.answers.weekly ? rowsOf("weekly") : [];
 function exposure() {
   if (state.run) return { hours: null, gpuDays: null, isEven: false };
   if (state.from === null && state.to === null) {
-    return { hours: fullHours(), gpuDays: headline.gpu_days, isEven: false };
+    return { hours: meanBasis.hours, gpuDays: headline.gpu_days, isEven: false };
   }
   const from = Math.max(span[0], state.from ?? span[0]);
   const to = Math.min(span[1], state.to ?? span[1]);
@@ -16,14 +16,13 @@ function exposure() {
     return [week, stop > start ? Math.max(0, Math.min(to, stop) - Math.max(from, start)) / (stop - start) : 0];
   });
   const sum = (field) => parts.reduce((total, [week, part]) => total + (week[field] || 0) * part, 0);
-  return { hours: sum("running_h"), gpuDays: sum("gpu_days") || null, isEven: true };
+  const hours = isOfPeriod ? Math.max(0, to - from) / HOUR : sum("running_h");
+  return { hours, gpuDays: sum("gpu_days") || null, isEven: true };
 }
 
-/** The hours behind the headline's mean, whatever its basis. */
-function fullHours() {
-  const basis = rowsOf("mtti").find((row) => row.basis === headline.mtti_basis);
-  return basis ? basis.hours : headline.running_h;
-}
+/** What the headline's mean is taken over; hours of the period need no proxy. */
+const meanBasis = rowsOf("mtti").find((row) => row.basis === headline.mtti_basis);
+const isOfPeriod = (headline.mtti_basis || "").startsWith("wall/");
 
 function grouped(rows, key) {
   const groups = new Map();
@@ -115,7 +114,7 @@ function fillCards() {
   const rest = shown.length - own.length - planned;
   fill("unplanned", n, "", `of ${count(headline.unplanned)} in all`, `besides ${planned} planned, ${rest} policy`, "A", "");
   const noExposure = state.run ? "exposure by run" : "an unplanned interruption";
-  fill("mtti", figure(mean.mtti_h), "h", limits(mean, "mtti_h"), `n = ${n}; Byar's limits`, grade, noExposure);
+  fill("mtti", figure(mean.mtti_h), "h", limits(mean, "mtti_h"), `n = ${n}; ${meanBasis.description}`, isOfPeriod ? "A" : grade, noExposure);
   const days = `n = ${n}; ${figure(gpuDays) || "n/a"} GPU-days`;
   fill("rate", figure(rate.per_1000_gpu_days), "", limits(rate, "per_1000_gpu_days"), days, isEven ? grade : headline.gpu_days_grade, "GPU-days of the choice");
   fill("lost", cell(lost, "lost_gpu_h", "bounded"), "", "hang, rework, restart, idle wait", `n = ${n}, where known`, weakest(own), "progress lines");

@@ -65,8 +65,10 @@ def _keep_settings(con: duckdb.DuckDBPyConnection) -> None:
     """The time zones, windows, changes and facts of the old warehouse in place of those of this run."""
     for table in SETTINGS:
         ours = "key in ('command', 'version', 'schema_version')" if table is META else "false"
-        con.execute(f"delete from main.{table.name} where not ({ours})")
-        con.execute(f"insert into main.{table.name} by name from old.main.{table.name} where not ({ours})")
+        con.execute(f"create or replace temp table ours as from main.{table.name} where {ours}")
+        con.execute(f"delete from main.{table.name}")
+        con.execute(f"insert into main.{table.name} from old.main.{table.name} where not ({ours})")
+        con.execute(f"insert into main.{table.name} from ours")
 
 
 def poisson_limits(most: int) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ fresh as (
         from (select *, signature like 'slurm-banner-%' as is_banner from live where channel = 'job')
         window in_source as (partition by source_id order by line_no, event_id rows unbounded preceding)
     )
-    where new_line > banner.line_no and ts = banner.ts and coalesce(ts_uncertainty_s > 60, true)
+    where new_line > banner.line_no and ts = banner.ts and coalesce(ts_uncertainty_s > 1, true)
 ),
 
 begun as (

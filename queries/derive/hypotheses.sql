@@ -61,7 +61,7 @@ best as (
 ),
 
 said as (
-    select b.attempt_id, b.collective_timeouts, m.delta_s, e.event_id, e.mark, e.node, e.ts, e.onset_ts, e.fields
+    select b.attempt_id, b.collective_timeouts, m.delta_s, e.event_id, e.mark, e.node, e.ts, e.onset_ts, e.rank, e.fields
     from broken as b
     inner join event_attempts as m using (attempt_id)
     inner join events as e using (event_id)
@@ -110,7 +110,14 @@ left_alone as (
         -- 1 is what an exception gives, -9 and -15 come from outside
         and try_cast(fields ->> 'exit_code' as integer) not in (0, 1, -9, -15)
         -- NCCL's watchdog aborts its own process when a peer is gone
-        and attempt_id not in (select attempt_id from deserted)
+        and not (
+            fields ->> 'exit_code' = '-6'
+            and exists (
+                select 1
+                from said as o
+                where o.attempt_id = said.attempt_id and o.mark = 'peer_lost' and coalesce(o.rank = said.rank, true)
+            )
+        )
     group by attempt_id
 ),
 

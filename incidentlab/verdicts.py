@@ -34,25 +34,19 @@ class Verdict:
     coverage: list[Row]
 
 
-def find_interruption(con: Connection, text: str) -> Row | None:
-    """The interruption whose id begins with `text`; `UsageError` if there are several."""
-    return _by_id(answers.ask(con, "interruption_timeline"), "interruption_id", text)
+def find(con: Connection, text: str) -> Row | None:
+    """The interruption or incident with this id, else the one whose id, or a part of it behind a hyphen, begins so.
 
-
-def find_incident(con: Connection, text: str) -> Row | None:
-    """The incident whose id begins with `text`; `UsageError` if there are several."""
-    return _by_id(answers.ask(con, "incident_table"), "incident_id", text)
-
-
-def _by_id(frame: pl.DataFrame, column: str, text: str) -> Row | None:
-    """The row with this id, else the one whose id begins so."""
-    ids = pl.col(column)
-    found = frame.filter(ids == text)
-    if not found.height:
-        found = frame.filter(ids.str.starts_with(text))
-    if found.height > 1:
-        raise UsageError(f"{text!r} is the beginning of several: {', '.join(found[column].head(5))}")
-    return found.row(0, named=True) if found.height else None
+    Case does not matter. Only the row of an interruption has an `interruption_id`. `UsageError` if there are several.
+    """
+    questions = {"interruption_id": "interruption_timeline", "incident_id": "incident_table"}
+    rows = {row[key]: row for key, name in questions.items() for row in answers.ask(con, name).iter_rows(named=True)}
+    sought = f"-{text}".casefold()
+    begun = [identity for identity in rows if sought in f"-{identity}".casefold()]
+    found = [identity for identity in begun if len(identity) == len(text)] or begun
+    if len(found) > 1:
+        raise UsageError(f"{text!r} is the beginning of several: {', '.join(found[:5])}")
+    return rows[found[0]] if found else None
 
 
 def interruptions_of(con: Connection, incident: Row) -> list[Row]:

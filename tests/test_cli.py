@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+import duckdb
 import pytest
 from small_warehouse import small_warehouse
 
@@ -346,6 +347,27 @@ def test_show_fits_one_screen(incidentlab: Run, warehouse: Path, golden: Callabl
 def test_ambiguous_beginning(incidentlab: Run, warehouse: Path) -> None:
     """The beginning of several ids names none of them."""
     assert "'i' is the beginning of several: " in incidentlab("show", "i", "-d", warehouse).err
+
+
+def test_id_is_known_by_its_beginning(incidentlab: Run, warehouse: Path) -> None:
+    """With or without its prefix, in any case, the beginning of an id is enough, if interruptions and incidents agree."""
+    con = duckdb.connect(str(warehouse))
+    con.execute("update interruptions set interruption_id = 'INT-3f9a41d2' where interruption_id = 'i3'")
+    con.execute("update interruptions set interruption_id = 'INT-26aa41d2' where interruption_id = 'i4'")
+    con.execute("update incidents set incident_id = 'INC-260305-ca88de' where incident_id = 'n5'")
+    con.close()
+    titles = {
+        text: incidentlab("show", text, "-d", warehouse).out.partition("  ")[0].strip()
+        for text in ("3f9a", "INT-3F9A", "int-3", "INT-3f9a41d2", "ca88", "inc-2603", "260305-CA", "f9a")
+    }
+
+    assert titles == {
+        **dict.fromkeys(("3f9a", "INT-3F9A", "int-3", "INT-3f9a41d2"), "INT-3f9a41d2"),
+        **dict.fromkeys(("ca88", "inc-2603", "260305-CA"), "INC-260305-ca88de"),
+        "f9a": "",
+    }
+    several = incidentlab("show", "26", "-d", warehouse).err
+    assert "'26' is the beginning of several: INT-26aa41d2, INC-260305-ca88de" in several
 
 
 def test_explain(incidentlab: Run, warehouse: Path, golden: Callable[[str, str], None]) -> None:

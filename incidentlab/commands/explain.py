@@ -36,12 +36,11 @@ def command(subject: str, warehouse_path: Path) -> None:
 
 
 def _interruption(con: Connection, identity: str) -> Row:
-    found = verdicts.find_interruption(con, identity)
-    incident = None if found else verdicts.find_incident(con, identity)
-    if incident:
-        found = next(iter(verdicts.interruptions_of(con, incident)), None)
+    found = verdicts.find(con, identity)
+    if found and "interruption_id" not in found:
+        found = next(iter(verdicts.interruptions_of(con, found)), None)
     if not found:
-        raise UsageError(f"{identity!r} is neither FILE:LINE nor the id of an interruption or incident")
+        raise UsageError(f"{identity!r} is neither FILE:LINE nor the id of an interruption, or of an incident with one")
     return found
 
 

@@ -1,6 +1,6 @@
 """Show one interruption or incident on one screen.
 
-ID is the id of an interruption or incident, or its beginning.
+ID is the id of an interruption or incident, or its beginning, with or without INT- or INC- in front.
 
     incidentlab show 3f9a
     incidentlab list interruptions --limit 5
@@ -27,16 +27,15 @@ _MOST_INTERRUPTIONS = 15
 def command(identity: str, warehouse_path: Path) -> None:
     """Show the interruption or incident with this id."""
     with warehouse.open_readonly(warehouse_path) as con:
-        interruption = verdicts.find_interruption(con, identity)
-        incident = None if interruption else verdicts.find_incident(con, identity)
-        if interruption:
-            lines = _interruption(verdicts.judge(con, interruption))
-        elif incident:
-            lines = _incident(incident, verdicts.interruptions_of(con, incident))
-        else:
+        row = verdicts.find(con, identity)
+        if row is None:
             raise UsageError(
                 f"no interruption or incident has the id {identity!r}; try: incidentlab list interruptions"
             )
+        if "interruption_id" in row:
+            lines = _interruption(verdicts.judge(con, row))
+        else:
+            lines = _incident(row, verdicts.interruptions_of(con, row))
         emit("".join(f"{line}\n" for line in lines))
 
 

@@ -1,5 +1,8 @@
 """Options and arguments that several commands take, each said once; what is not given may come from INCIDENTLAB_*."""
 
+import shlex
+import shutil
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +13,8 @@ import click
 from incidentlab.formats import WRITERS
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+
+_USUAL_WAREHOUSE = "incidentlab.duckdb"
 
 
 class _Instant(click.ParamType[datetime]):
@@ -82,7 +87,7 @@ warehouse = click.option(
     "--warehouse",
     "warehouse_path",
     type=click.Path(path_type=Path),
-    default="incidentlab.duckdb",
+    default=_USUAL_WAREHOUSE,
     show_default=True,
     envvar="INCIDENTLAB_WAREHOUSE",
     help="The DuckDB file.",
@@ -107,3 +112,18 @@ rendering = _together(
     ),
 )
 """What a command takes that makes a report."""
+
+
+def call(*words: str, warehouse_path: Path = Path(_USUAL_WAREHOUSE)) -> str:
+    """A command as it can be typed here; `-d` is named where the warehouse is not the usual one."""
+    chosen = () if str(warehouse_path) == _USUAL_WAREHOUSE else ("-d", str(warehouse_path))
+    return f"{_program()} {shlex.join((*words, *chosen))}"
+
+
+def _program() -> str:
+    """`incidentlab` where the shell finds it, else what it was called by: `.venv/bin/incidentlab`."""
+    called = Path(sys.argv[0])
+    if called.parts[-2:] == ("incidentlab", "__main__.py"):
+        return f"{shlex.quote(sys.orig_argv[0])} -m incidentlab"
+    is_elsewhere = called.name == "incidentlab" and str(called) != shutil.which("incidentlab")
+    return shlex.quote(str(called)) if is_elsewhere else "incidentlab"

@@ -176,7 +176,7 @@ def _proof(evidence: Rows, hypotheses: Rows) -> Proof:
         Line(row["role"], figures.lag(row["delta_s"]), row["path"], row["line_no"], _shortened(row["message"] or ""))
         for row in chosen
     ]
-    rivals = [_rival(row) for row in hypotheses if not row["is_selected"] and row["component"] != "unattributed"]
+    rivals = [_rival(row) for row in hypotheses if not row["is_selected"]]
     return Proof(lines, len(evidence) - len(chosen), rivals[:RIVALS])
 
 

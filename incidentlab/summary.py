@@ -1,10 +1,12 @@
 """What a person is told about a reading and its result: a handful of lines, each with the count it rests on."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from incidentlab import options
 from incidentlab.terminal import Talk, counted, size
 
 _FIRST_WORD = 10
@@ -54,12 +56,12 @@ def say_result(talk: Talk, headline: dict[str, Any]) -> None:
         talk.say(_line("", f"MTTI {headline['mtti_h']:.2f} h (95 %: {spread}), {headline['mtti_basis']}"))
 
 
-def say_next(talk: Talk, interruptions: pl.DataFrame) -> None:
+def say_next(talk: Talk, interruptions: pl.DataFrame, warehouse_path: Path) -> None:
     """Say how to look at the costliest unplanned interruption."""
     unplanned = interruptions.filter(pl.col("bucket") == "unplanned")
     if unplanned.height:
         worst = unplanned.sort("lost_gpu_h", "ts", descending=[True, False], nulls_last=True)["interruption_id"][0]
-        talk.say(_line("next", f"incidentlab show {worst}   # the costliest"))
+        talk.say(_line("next", f"{options.call('show', worst, warehouse_path=warehouse_path)}   # the costliest"))
 
 
 def _line(word: str, text: str) -> str:

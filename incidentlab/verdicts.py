@@ -12,6 +12,7 @@ from incidentlab import answers
 from incidentlab.answers import Connection
 from incidentlab.errors import UsageError
 from incidentlab.neutral import neutral
+from incidentlab.terminal import counted
 
 WIDTH = 80
 
@@ -74,6 +75,19 @@ def strongest(evidence: list[Row], most: int) -> list[Row]:
     """At most `most` rows, triggers before contributing events before symptoms; still in the order of time."""
     ranked = sorted(evidence, key=lambda row: _ROLES.index(row["role"]) if row["role"] in _ROLES else len(_ROLES))
     return sorted(ranked[:most], key=lambda row: row["seq"])
+
+
+def ending(row: Row) -> str:
+    """What ended how: `unplanned hang of job 4101, 32 GPUs: a collective timed out`."""
+    end, _, decided = row["rule"].partition(" / ")
+    words = f"{row['bucket']} {row['kind']} of job {row['job_id']}, {counted(row['gpu_count'] or 0, 'GPU')}"
+    return f"{words}: {end}" if decided else words  # without a verdict, the end is the reason
+
+
+def reason(row: Row) -> str:
+    """The verdict in a sentence, and the signature of the line that decided, if one did."""
+    signature = row["rule"].partition(" / ")[2].partition(":")[0]
+    return f"{row['why']} (signature {signature})" if signature not in {"", "none"} else str(row["why"])
 
 
 def place(row: Row) -> str:

@@ -4,7 +4,7 @@
 -- column interruption_id varchar: interruption
 -- column channel varchar: kernel, daemon, slurm, job, accounting or bmc
 -- column nodes bigint: nodes of the attempt (nodes)
--- column covered_nodes bigint: those with lines of this channel on the day of the end or the day before (nodes)
+-- column covered_nodes bigint: those with lines of this channel on the day of the end or the day before; all if accounting has the attempt (nodes)
 with asked as (
     select i.interruption_id, i.attempt_id, (i.ts at time zone 'UTC')::date as day
     from interruptions as i
@@ -16,7 +16,7 @@ channels as (
 ),
 
 covered as (
-    select distinct a.interruption_id, c.channel, n.node
+    select a.interruption_id, c.channel, n.node
     from asked as a
     inner join attempt_nodes as n using (attempt_id)
     inner join coverage as c
@@ -24,6 +24,13 @@ covered as (
             (c.node is null or c.node = n.node)
             and c.first_ts < (a.day + 1)::timestamp at time zone 'UTC'
             and c.last_ts >= (a.day - 1)::timestamp at time zone 'UTC'
+    union
+    -- accounting speaks of jobs, not of nodes
+    select a.interruption_id, 'accounting' as channel, n.node
+    from asked as a
+    inner join attempts as t using (attempt_id)
+    inner join attempt_nodes as n using (attempt_id)
+    where t.basis = 'accounting'
 )
 
 select

@@ -32,7 +32,7 @@ insert into attempts (attempt_id, run_id, job_id, restart_count, attempt_no, nam
     start_ts, end_ts, node_count, gpu_count, has_ended)
 values ('b1', 'run-eval', '4102', 0, 1, 'eval', 'bob', 'all', 'NODE_FAIL', '2026-03-03 00:00:00Z',
     '2026-03-06 00:00:00Z', 1, 8, true);
-update attempts set elapsed_s = epoch(end_ts) - epoch(start_ts);
+update attempts set elapsed_s = epoch(end_ts) - epoch(start_ts), basis = if(run_id = 'run-70b', 'accounting', 'job output');
 insert into attempt_nodes (attempt_id, node, gpu_count) select attempt_id, 'gpu-a0' || node, 8
 from attempts, range(1, 5) as nodes (node) where run_id = 'run-70b';
 insert into attempt_nodes (attempt_id, node, gpu_count) values ('b1', 'gpu-b01', 8);
@@ -54,27 +54,31 @@ select 'i' || row_number() over (order by ts, attempt_id), attempt_id, run_id, j
     lost_hi, grade, rule, why
 from (values
     ('a1', 'unplanned', 'fault', 'gpu.hbm', 'confirmed', null, 'n1', 'gpu-a01', 3, '2026-03-03 06:20:00Z', 20.5, 18.0,
-        24.0, 'B', 'direct-before-symptom', 'uncorrectable ECC error before the first symptom'),
+        24.0, 'B', 'state FAILED / nvidia-xid: its own line', 'uncorrectable ECC error before the first symptom'),
     ('a2', 'unplanned', 'node_fail', 'gpu.device', 'confirmed', null, 'n2', 'gpu-a02', 0, '2026-03-04 12:15:00Z', 16.0,
-        12.0, 18.0, 'B', 'direct-before-symptom', 'GPU fell off the bus before the node went down'),
+        12.0, 18.0, 'B', 'state NODE_FAIL / nvidia-xid: its own line', 'GPU fell off the bus before the node went down'),
     ('a3', 'unplanned', 'fault', 'software.user_code', 'suspected', null, 'n3', null, null, '2026-03-05 18:10:00Z', 9.0,
-        9.0, 9.0, 'A', 'exception', 'KeyError in the training script on every rank'),
+        9.0, 9.0, 'A', 'state FAILED / python-exception: its own line', 'KeyError in the training script on every rank'),
     ('a4', 'planned', 'maintenance', null, null, null, null, null, null,
-        '2026-03-07 00:30:00Z', 16.0, 16.0, 16.0, 'A', 'maintenance-window', 'announced window'),
+        '2026-03-07 00:30:00Z', 16.0, 16.0, 16.0, 'A', 'inside an announced window', 'inside an announced window'),
     ('a5', 'unplanned', 'fault', 'gpu.hbm', 'confirmed', null, 'n4', 'gpu-a01', 3, '2026-03-08 10:20:00Z', 20.5, 18.0,
-        24.0, 'B', 'direct-before-symptom', 'uncorrectable ECC error before the first symptom'),
+        24.0, 'B', 'state FAILED / nvidia-xid: its own line', 'uncorrectable ECC error before the first symptom'),
     ('a6', 'unplanned', 'hang', 'unknown.collective_timeout', 'suspected', null, 'n5', null, null,
-        '2026-03-09 12:30:00Z', 32.0, 20.0, 40.0, 'C', 'timeout-only', 'a collective timed out, nothing else'),
+        '2026-03-09 12:30:00Z', 32.0, 20.0, 40.0, 'C', 'a collective timed out / pg-timeout: nothing but collective time-outs',
+        'nothing but collective time-outs'),
     ('a7', 'unplanned', 'hang', 'network.link_switch', 'suspected', null, 'n6', 'gpu-a03', null, '2026-03-10 20:20:00Z',
-        30.0, 20.0, 40.0, 'B', 'peers-accuse', 'completion errors name gpu-a03'),
+        30.0, 20.0, 40.0, 'B', 'a collective timed out / nccl-ib-retry-exceeded: peers accuse it',
+        'completion errors name gpu-a03'),
     ('a8', 'unplanned', 'fault', 'unattributed', 'unattributed', 'silent', null, null, null, '2026-03-12 00:20:00Z',
-        12.0, 8.0, 16.0, 'B', 'nothing', 'logs are there, nothing in them'),
+        12.0, 8.0, 16.0, 'B', 'state FAILED / none: nothing in the logs speaks for a cause',
+        'nothing in the logs speaks for a cause'),
     ('a9', 'unplanned', 'fault', 'gpu.nvlink', 'confirmed', null, 'n7', 'gpu-a01', 5, '2026-03-13 08:20:00Z', 14.0, 11.0,
-        17.0, 'B', 'direct-before-symptom', 'NVLink error before the first symptom'),
+        17.0, 'B', 'state FAILED / nvidia-xid: its own line', 'NVLink error before the first symptom'),
     ('a10', 'policy', 'time_limit', null, null, null, null, null, null, '2026-03-14 00:20:00Z', null,
-        null, null, '-', 'time-limit', 'healthy until its time limit'),
+        null, null, '-', 'state TIMEOUT', 'state TIMEOUT'),
     ('b1', 'unplanned', 'node_fail', 'unknown.node_unresponsive', 'unattributed', 'no_data', null, 'gpu-b01', null, null,
-        null, 0.0, 24.0, 'B', 'nothing', 'no log of gpu-b01')
+        null, 0.0, 24.0, 'B', 'state NODE_FAIL / none: the scheduler lost a node and no log says which or why',
+        'the scheduler lost a node and no log says which or why')
 ) as story (attempt_id, bucket, kind, component, confidence, silence, incident_id, node, gpu_index, next_start_ts, lost,
     lost_lo, lost_hi, grade, rule, why)
 join (select attempt_id, run_id, job_id, end_ts as ts, gpu_count, node_count from attempts) as ended using (attempt_id)
@@ -99,9 +103,9 @@ values
 insert into interruption_events (interruption_id, event_id, role, delta_s) values
 ('i1', 'e1', 'trigger', -120), ('i1', 'e2', 'symptom', -60), ('i2', 'e3', 'trigger', -120), ('i6', 'e4', 'trigger', -120);
 insert into hypotheses (interruption_id, rank, component, score, rule, is_selected, against, event_id, node, gpu_index) values
-('i1', 1, 'gpu.hbm', 0.9, 'direct-before-symptom', true, null, 'e1', 'gpu-a01', 3),
-('i1', 2, 'unknown.collective_timeout', 0.1, 'timeout-only', false, 'a symptom, and later', 'e2', null, null),
-('i2', 1, 'gpu.device', 0.9, 'direct-before-symptom', true, null, 'e3', 'gpu-a02', 0);
+('i1', 1, 'gpu.hbm', 0.9, 'its own line', true, null, 'e1', 'gpu-a01', 3),
+('i1', 2, 'unknown.collective_timeout', 0.1, 'nothing but collective time-outs', false, 'a symptom, and later', 'e2', null, null),
+('i2', 1, 'gpu.device', 0.9, 'its own line', true, null, 'e3', 'gpu-a02', 0);
 insert into losses (interruption_id, part, gpu_h, gpu_h_lo, gpu_h_hi, grade) values
 ('i1', 'hang', 0.5, 0.5, 0.5, 'A'), ('i1', 'rework', 9.5, 7.0, 13.0, 'B'), ('i1', 'restart', 10.5, 10.5, 10.5, 'A');
 insert into episodes (episode_id, node, gpu_index, pci_bdf, signature, code, component, first_ts, last_ts, event_count,

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 from small_warehouse import small_warehouse
 
-from incidentlab import cli, errors
+from incidentlab import cli, errors, options
 from incidentlab.model import SCHEMA_VERSION
 
 Run = Callable[..., object]
@@ -336,7 +336,7 @@ def test_sql_shows_every_column(incidentlab: Run, warehouse: Path) -> None:
 
 def test_show_fits_one_screen(incidentlab: Run, warehouse: Path, golden: Callable[[str, str], None]) -> None:
     """An interruption stands on 80 columns and 24 lines, found by the beginning of its id."""
-    screens = [incidentlab("show", identity, "-d", warehouse).out for identity in ("i2", "i8", "n1")]
+    screens = [incidentlab("show", identity, "-d", warehouse.name).out for identity in ("i2", "i8", "n1")]
 
     lines = [line for screen in screens for line in screen.splitlines()]
     assert max(map(len, lines)) <= 80
@@ -350,7 +350,7 @@ def test_ambiguous_beginning(incidentlab: Run, warehouse: Path) -> None:
 
 
 def test_id_is_known_by_its_beginning(incidentlab: Run, warehouse: Path) -> None:
-    """With or without its prefix, in any case, the beginning of an id is enough, if interruptions and incidents agree."""
+    """With or without its prefix, in any case, the beginning of an id is enough, if it is that of one."""
     con = duckdb.connect(str(warehouse))
     con.execute("update interruptions set interruption_id = 'INT-3f9a41d2' where interruption_id = 'i3'")
     con.execute("update interruptions set interruption_id = 'INT-26aa41d2' where interruption_id = 'i4'")
@@ -373,10 +373,66 @@ def test_id_is_known_by_its_beginning(incidentlab: Run, warehouse: Path) -> None
 def test_explain(incidentlab: Run, warehouse: Path, golden: Callable[[str, str], None]) -> None:
     """A verdict says what speaks for it, what was ruled out and what could not be checked; a line says its fate."""
     subjects = ("i2", "n1", "logs/messages-gpu-a01:120", "messages-gpu-a01:121", "logs/sacct.txt:7")
-    pages = [incidentlab("explain", subject, "-d", warehouse).out for subject in subjects]
+    pages = [incidentlab("explain", subject, "-d", warehouse.name).out for subject in subjects]
 
     assert max(len(line) for page in pages for line in page.splitlines()) <= 80
     golden("explain.txt", "\n".join(pages))
+
+
+def test_explain_all(incidentlab: Run, warehouse: Path) -> None:
+    """`explain` shows the most telling twelve lines and how to see all; `show` names the same command."""
+    con = duckdb.connect(str(warehouse))
+    con.execute("insert into interruption_events select 'i2', 'e1', 'symptom', n from range(20) as more (n)")
+    con.close()
+    shown, explained = (incidentlab(name, "i2", "-d", "small.duckdb").out for name in ("show", "explain"))
+    call = ("explain", "i2", "--all", "-d", "small.duckdb")
+    places = [page.count("logs/messages-gpu-a01:") for page in (shown, explained, incidentlab(*call).out)]
+
+    assert places == [4, 12, 21]
+    assert f"and 17 lines more: incidentlab {' '.join(call)}\n" in shown
+    assert f"and 9 lines more: incidentlab {' '.join(call)}\n" in explained
+
+
+def test_show_bounds_a_loss(incidentlab: Run, warehouse: Path) -> None:
+    """A loss that is not known exactly has its bounds, as on the page; one that nothing bounds is not known."""
+    bounded, unknown = (incidentlab("show", identity, "-d", warehouse).out for identity in ("i4", "i11"))
+
+    assert "lost      0\N{EN DASH}24 GPU-h, grade B\n" in bounded
+    assert "lost      not known\n" in unknown
+
+
+def test_hint_names_the_warehouse(incidentlab: Run, warehouse: Path, logs: Path, tmp_path: Path) -> None:
+    """The next step can be typed as it stands: the warehouse is named, unless it is the usual one."""
+    warehouse.rename(tmp_path / "my lab.duckdb")
+    chosen = incidentlab("show", "i2", "-d", "my lab.duckdb").out
+    ingested = incidentlab("ingest", logs, "-d", "week 10.duckdb").err
+    (tmp_path / "my lab.duckdb").rename(tmp_path / "incidentlab.duckdb")
+
+    assert chosen.splitlines()[-1] == "next      incidentlab explain i2 -d 'my lab.duckdb'"
+    assert ingested.splitlines()[-1] == "next      incidentlab render -d 'week 10.duckdb'"
+    assert incidentlab("show", "i2").out.splitlines()[-1] == "next      incidentlab explain i2"
+    assert incidentlab("render").err.splitlines()[-1] == "next      incidentlab show i7   # the costliest"
+
+
+@pytest.mark.parametrize(
+    ("called", "program"),
+    [
+        ("on path/incidentlab", "incidentlab"),
+        (".venv/bin/incidentlab", ".venv/bin/incidentlab"),
+        ("my lab/incidentlab", "'my lab/incidentlab'"),
+        ("site-packages/incidentlab/__main__.py", "python3 -m incidentlab"),
+    ],
+)
+def test_hint_names_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: str, program: str) -> None:
+    """A hint begins with what finds the program again: its name, the path it was called by, or its Python."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "on path")
+    monkeypatch.setattr(sys, "argv", [called])
+    monkeypatch.setattr(sys, "orig_argv", ["python3", "-m", "incidentlab"])
+    Path("on path").mkdir()
+    Path("on path/incidentlab").touch(mode=0o755)
+
+    assert options.call("list", "a b") == f"{program} list 'a b'"
 
 
 def test_bug_has_its_exit_code(incidentlab: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -281,6 +281,49 @@ def test_hypotheses_are_ranked(con: duckdb.DuckDBPyConnection) -> None:
     assert rows == [(1, "GPU HBM3 Memory", None), (2, "NCCL Watchdog Timeouts", "a symptom, and later")]
 
 
+def test_only_other_causes_are_rivals() -> None:
+    """A second sign of the verdict, and the lack of a cause, are no rivals; the same part elsewhere on the node is."""
+    con = small_warehouse()
+    con.execute("""
+        update hypotheses set pci_bdf = '0000:1b:00' where interruption_id = 'i2';
+        insert into hypotheses (interruption_id, rank, component, rule, is_selected, event_id, node, pci_bdf, gpu_index)
+        values
+        ('i2', 2, 'gpu.device', 'its own line', false, 'e3', 'gpu-a02', null, null),
+        ('i2', 3, 'gpu.device', 'its own line', false, 'e3', null, null, null),
+        ('i2', 4, 'gpu.device', 'its own line', false, 'e1', 'gpu-a02', '0000:3b:00', 3),
+        ('i2', 5, 'unattributed', 'nothing in the logs speaks for a cause', false, null, null, null, null);
+        update events set meaning = 'The GPU is gone.' where event_id = 'e1'
+    """)
+    rivals = answers.ask(con, "interruption_hypotheses").filter(interruption_id="i2", is_selected=False)
+
+    assert rivals.select("rank", "rule", "node", "gpu_index").rows() == [(4, "The GPU is gone", "gpu-a02", 3)]
+
+
+def test_what_is_no_cause_is_not_beaten_by_one() -> None:
+    """Where the verdict itself is unknown, nothing is ruled out because "a cause was found"."""
+    con = small_warehouse()
+    con.execute("""
+        insert into hypotheses (interruption_id, rank, component, rule, strength, is_selected, against) values
+        ('i6', 1, 'unknown.node_unresponsive', 'the controller lost the node', 'none', true, null),
+        ('i6', 2, 'unknown.collective_timeout', 'nothing but time-outs', 'none', false, 'a cause was found')
+    """)
+    against = answers.ask(con, "interruption_hypotheses").filter(interruption_id="i6")["against"].to_list()
+
+    assert against == [None, "it says less than unknown.node_unresponsive"]
+
+
+def test_accounting_covers_a_job_as_a_whole(con: duckdb.DuckDBPyConnection) -> None:
+    """An attempt that accounting has is covered on all its nodes, any other on none."""
+    covered = answers.ask(con, "interruption_coverage").filter(channel="accounting")
+    by_attempt = dict(
+        covered.join(answers.ask(con, "interruption_timeline"), on="interruption_id")
+        .select("attempt_id", "covered_nodes")
+        .rows()
+    )
+
+    assert (by_attempt["a1"], by_attempt["b1"]) == (4, 0)
+
+
 def test_incidents_carry_their_losses(con: duckdb.DuckDBPyConnection) -> None:
     """Seven incidents in order of their first fault, each with what its interruptions lost."""
     frame = answers.ask(con, "incident_table")

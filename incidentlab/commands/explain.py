@@ -1,7 +1,7 @@
 """Explain why an interruption was judged so, or what became of one line of a log.
 
 incidentlab explain 3f9a
-incidentlab explain logs/messages-node412:18843
+incidentlab explain 3f9a --all
 incidentlab explain job-88213.out:99120 -d week10.duckdb
 """
 
@@ -24,14 +24,19 @@ _MOST_EVIDENCE = 12
 @click.command
 @click.argument("subject", metavar="ID|FILE:LINE")
 @options.warehouse
-def command(subject: str, warehouse_path: Path) -> None:
+@click.option("--all", "is_all", is_flag=True, help="Show all lines of evidence, not only the most telling.")
+def command(subject: str, warehouse_path: Path, *, is_all: bool) -> None:
     """Explain an interruption, the first one of an incident, or a line."""
     with warehouse.open_readonly(warehouse_path) as con:
         file, _, number = subject.rpartition(":")
         if file and number.isdecimal():
-            lines = _line(con, file, int(number))
+            lines = _line(con, _source(con, file, warehouse_path), int(number))
         else:
-            lines = _verdict(verdicts.judge(con, _interruption(con, subject)))
+            verdict = verdicts.judge(con, _interruption(con, subject))
+            more = options.call(
+                "explain", verdict.interruption["interruption_id"], "--all", warehouse_path=warehouse_path
+            )
+            lines = _verdict(verdict, more, len(verdict.evidence) if is_all else _MOST_EVIDENCE)
         emit("".join(f"{line}\n" for line in lines))
 
 
@@ -44,53 +49,55 @@ def _interruption(con: Connection, identity: str) -> Row:
     return found
 
 
-def _verdict(verdict: Verdict) -> Iterator[str]:
+def _verdict(verdict: Verdict, more: str, most: int) -> Iterator[str]:
+    """The whole case; `more` is the call that shows what is beyond the `most` lines of evidence."""
     row = verdict.interruption
     where = verdicts.place(row)
-    cause = f"{row['label'] or row['component']}{f' on {where}' if where else ''}"
-    yield from paragraph("VERDICT", f"{cause} - {(row['confidence'] or '').upper()} by rule {row['rule']}")
-    yield from paragraph("", row["why"] or "")
+    cause = f"{row['label'] or row['component'] or 'no fault'}{f' on {where}' if where else ''}"
+    yield from paragraph("VERDICT", " - ".join(filter(None, (cause, (row["confidence"] or "").upper()))))
+    yield from paragraph("", verdicts.ending(row))
+    yield from paragraph("", verdicts.reason(row))
     yield "BECAUSE"
-    yield from _evidence(verdict.evidence)
+    yield from _evidence(verdict.evidence, more, most)
     yield "RULED OUT"
     yield from _ruled_out([other for other in verdict.hypotheses if not other["is_selected"]])
     yield "NOT CHECKED"
     yield from _not_checked(verdict.coverage)
 
 
-def _evidence(evidence: list[Row]) -> Iterator[str]:
+def _evidence(evidence: list[Row], more: str, most: int) -> Iterator[str]:
     if not evidence:
         yield "   no line of a log speaks of it"
-    shown = verdicts.strongest(evidence, _MOST_EVIDENCE)
+    shown = verdicts.strongest(evidence, most)
     for row in shown:
         head = " ".join(filter(None, (verdicts.delay(row["delta_s"]), verdicts.place(row), row["signature"])))
         yield from paragraph(f"{row['seq']:>3} {row['role']}", head, indent=17)
         yield from list(paragraph("", row["message"] or "", indent=17))[:3]
         yield f"{'':17}{verdicts.line_of(row)}"
     if len(evidence) > len(shown):
-        yield f"   and {counted(len(evidence) - len(shown), 'line')} more: incidentlab query interruption_evidence"
+        yield neutral(f"   and {counted(len(evidence) - len(shown), 'line')} more: {more}")
 
 
 def _ruled_out(others: list[Row]) -> Iterator[str]:
     if not others:
         yield "   nothing else was considered"
     for row in others:
-        head = " ".join(filter(None, (row["component"], row["node"])))
-        yield from paragraph("", f"{head}: {row['against'] or 'weaker evidence'} (rule {row['rule']})", indent=3)
+        head = " ".join(filter(None, (row["component"], verdicts.place(row))))
+        yield from paragraph("", f"{head}: {row['rule']}. Against it: {row['against'] or 'weaker evidence'}.", indent=3)
 
 
 def _not_checked(coverage: list[Row]) -> Iterator[str]:
     blind = [row for row in coverage if row["covered_nodes"] < row["nodes"]]
     if not blind:
-        yield "   every channel has lines from every node"
+        yield "   nothing: every channel has lines of every node"
     for row in blind:
-        missing = row["nodes"] - row["covered_nodes"]
-        yield from paragraph("", f"{row['channel']}: no line of {missing} of {row['nodes']} nodes", indent=3)
+        nodes = f"no line of {row['nodes'] - row['covered_nodes']} of {counted(row['nodes'], 'node')}"
+        missing = "no record of the job" if row["channel"] == "accounting" else nodes
+        yield from paragraph("", f"{row['channel']}: {missing}", indent=3)
 
 
-def _line(con: Connection, file: str, number: int) -> Iterator[str]:
+def _line(con: Connection, source: Row, number: int) -> Iterator[str]:
     """The way of one line from its source to an interruption, as far as it went."""
-    source = _source(con, file)
     if not 1 <= number <= (source["lines"] or 0):
         raise UsageError(f"has {source['lines'] or 0:,} lines, so there is no line {number:,}", source["path"])
     caught = answers.ask(con, "line_fate", of_file=source["path"], of_line=number).rows(named=True)
@@ -115,7 +122,7 @@ _RECORDS = """
 """
 
 
-def _source(con: Connection, file: str) -> Row:
+def _source(con: Connection, file: str, warehouse_path: Path) -> Row:
     """The source with this path, else the only one whose path ends in it."""
     sources = answers.ask(con, "sources_overview")
     path = pl.col("path")
@@ -124,7 +131,8 @@ def _source(con: Connection, file: str) -> Row:
         found = sources.filter(path.str.ends_with(f"/{file.removeprefix('./')}"))
     if found.height != 1:
         several = f"several sources end in it: {', '.join(found['path'].head(5))}"
-        raise UsageError(several if found.height else "was not read; see: incidentlab list sources", file)
+        unread = f"was not read; see: {options.call('list', 'sources', warehouse_path=warehouse_path)}"
+        raise UsageError(several if found.height else unread, file)
     return found.row(0, named=True)
 
 

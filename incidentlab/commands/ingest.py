@@ -30,3 +30,4 @@ def command(talk: Talk, /, *, paths: tuple[str, ...], warehouse_path: Path, jobs
     sources = pipeline.add_to_warehouse(paths, warehouse_path, load_site(**site), jobs=jobs, talk=talk)
     summary.say_reading(talk, sources)
     talk.say(f"wrote     {warehouse_path} {size(warehouse_path.stat().st_size)}")
+    talk.say(f"next      {options.call('render', warehouse_path=warehouse_path)}")

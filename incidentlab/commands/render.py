@@ -32,4 +32,4 @@ def write_report(warehouse_path: Path, output: Path, title: str | None, now: dat
         summary.say_result(talk, answers.ask(con, "headline").row(0, named=True))
         files = ", ".join(f"{path} {size(path.stat().st_size)}" for path in (output, warehouse_path))
         talk.say(f"wrote     {files}")
-        summary.say_next(talk, answers.ask(con, "interruption_timeline"))
+        summary.say_next(talk, answers.ask(con, "interruption_timeline"), warehouse_path)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import click
 
-from incidentlab import options, verdicts, warehouse
+from incidentlab import figures, options, verdicts, warehouse
 from incidentlab.errors import UsageError
+from incidentlab.neutral import neutral
 from incidentlab.terminal import counted, emit
 from incidentlab.verdicts import Row, Verdict, paragraph
 
@@ -29,11 +30,10 @@ def command(identity: str, warehouse_path: Path) -> None:
     with warehouse.open_readonly(warehouse_path) as con:
         row = verdicts.find(con, identity)
         if row is None:
-            raise UsageError(
-                f"no interruption or incident has the id {identity!r}; try: incidentlab list interruptions"
-            )
+            listed = options.call("list", "interruptions", warehouse_path=warehouse_path)
+            raise UsageError(f"no interruption or incident has the id {identity!r}; try: {listed}")
         if "interruption_id" in row:
-            lines = _interruption(verdicts.judge(con, row))
+            lines = _interruption(verdicts.judge(con, row), warehouse_path)
         else:
             lines = _incident(row, verdicts.interruptions_of(con, row))
         emit("".join(f"{line}\n" for line in lines))
@@ -44,24 +44,23 @@ def _title(identity: str, row: Row) -> Iterator[str]:
     yield from paragraph("", "  ".join(filter(None, words)), indent=1)
 
 
-def _interruption(verdict: Verdict) -> Iterator[str]:
+def _interruption(verdict: Verdict, warehouse_path: Path) -> Iterator[str]:
     row = verdict.interruption
+    explained = ("explain", row["interruption_id"])
     yield from _title(row["interruption_id"], row)
-    yield from paragraph(
-        "", f"{row['bucket']} {row['kind']} of job {row['job_id']}, {counted(row['gpu_count'] or 0, 'GPU')}", indent=1
-    )
+    yield from paragraph("", verdicts.ending(row), indent=1)
     for word in ("first_fault", "detected", "next_start"):
         if row[f"{word}_ts"]:
             yield f"  {verdicts.instant(row[f'{word}_ts'])}  {word.replace('_', ' ')}"
-    yield from _evidence(verdict.evidence)
+    yield from _evidence(verdict.evidence, options.call(*explained, "--all", warehouse_path=warehouse_path))
     yield from paragraph("lost", _loss(row))
-    yield from paragraph("why", f"{row['why']} (rule {row['rule']})")
+    yield from paragraph("why", verdicts.reason(row))
     if row["incident_id"]:
         yield from paragraph("incident", row["incident_id"])
-    yield from paragraph("next", f"incidentlab explain {row['interruption_id']}")
+    yield neutral(f"next      {options.call(*explained, warehouse_path=warehouse_path)}")
 
 
-def _evidence(evidence: list[Row]) -> Iterator[str]:
+def _evidence(evidence: list[Row], more: str) -> Iterator[str]:
     """When and where each happened, where it is written, and how it begins."""
     shown = verdicts.strongest(evidence, _MOST_EVIDENCE)
     for row in shown:
@@ -69,14 +68,14 @@ def _evidence(evidence: list[Row]) -> Iterator[str]:
         yield from list(paragraph("", row["message"] or "", indent=14))[:2]
         yield f"{'':14}{verdicts.line_of(row)}"
     if len(evidence) > len(shown):
-        yield f"              and {counted(len(evidence) - len(shown), 'line')} more"
+        yield neutral(f"{'':14}and {counted(len(evidence) - len(shown), 'line')} more: {more}")
 
 
 def _loss(row: Row) -> str:
-    if row["lost_gpu_h"] is None:
-        return "not known"
-    lost, lo, hi = (f"{row[name]:,.1f}" for name in ("lost_gpu_h", "lost_gpu_h_lo", "lost_gpu_h_hi"))
-    return f"{lost} GPU-h ({lo} to {hi}), grade {row['grade']}"
+    """The loss as far as it is known, as in the report."""
+    loss = figures.bounded(row, "lost_gpu_h")
+    grade = f", grade {row['grade']}" if row.get("grade", "-") != "-" else ""
+    return f"{loss} GPU-h{grade}" if loss else "not known"
 
 
 def _incident(incident: Row, interruptions: list[Row]) -> Iterator[str]:
@@ -89,5 +88,5 @@ def _incident(incident: Row, interruptions: list[Row]) -> Iterator[str]:
         )
     if len(interruptions) > _MOST_INTERRUPTIONS:
         yield f"  and {len(interruptions) - _MOST_INTERRUPTIONS} more"
-    lost = incident["lost_gpu_h"]
-    yield from paragraph("lost", "not known" if lost is None else f"{lost:,.1f} GPU-h in all")
+    if interruptions:
+        yield from paragraph("lost", _loss(incident))

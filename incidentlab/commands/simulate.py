@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from incidentlab import options
 from incidentlab.simulate import find_scenario, simulate
 from incidentlab.terminal import Talk
 
@@ -25,4 +26,4 @@ def command(talk: Talk, /, *, scenario: str, output: Path, seed: int | None) -> 
     file = Path(scenario) if scenario.endswith(".toml") else find_scenario(scenario)
     simulate(file, output, seed)
     talk.say(f"wrote     {output}")
-    talk.say(f"next      incidentlab report {output / 'logs'}")
+    talk.say(f"next      {options.call('report', str(output / 'logs'))}")

@@ -130,7 +130,7 @@ function evidenceOf([role, delta, path, line, message]) {
 }
 
 function leftOf(row, left) {
-  const words = `${plural(left, "more line")}: incidentlab show ${row.interruption_id}`;
+  const words = `${plural(left, "more line")}: incidentlab explain ${row.interruption_id} --all`;
   return left ? [element("p", { class: "other" }, words)] : [];
 }
 

@@ -11,6 +11,7 @@ import math
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -30,6 +31,10 @@ _MARKDOWN = re.compile(r"[\\`|<\[]|:(?=//)")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _UNESCAPED_BY_JSON = re.compile(r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _WIDEST_CELL = 48
+_NARROWEST_CUT = 12
+_SENTENCES = ("why", "message", "meaning", "detail", "reason", "against", "about")
+"""Columns whose cells read as sentences; where a table has several, the first of these tells most."""
+
 _SMALLEST_SHOWN = 0.001
 
 
@@ -122,22 +127,38 @@ def _shown(value: Any) -> str:
 
 
 def as_table(frame: pl.DataFrame, width: int | None = None) -> str:
-    """Columns side by side; on a terminal of `width` cells long cells are cut and columns that do not fit are left out.
+    """Columns side by side; on a terminal of `width` cells, where they do not fit, as many as do.
 
-    The last line then says what is missing.
+    A column of sentences then stands below the rows, and the last line says what is left out.
     """
-    columns = [_column(frame[name], _WIDEST_CELL if width else None) for name in frame.columns]
-    fitting = _fitting(columns, width) if width else len(columns)
-    lines = [" ".join(cells).rstrip() for cells in zip(*columns[:fitting], strict=True)]
-    if fitting < len(columns):
-        lines.append(f"(no room for {counted(len(columns) - fitting, 'column')}: {', '.join(frame.columns[fitting:])})")
-    return "".join(f"{line}\n" for line in lines)
+    columns = [_column(series) for series in frame]
+    if width is None or sum(len(rule) + 1 for _, rule, *_ in columns) - 1 <= width:
+        return "".join(f"{line}\n" for line in _side_by_side(columns))
+    below = next((name for name in _SENTENCES if name in frame.columns), None)
+    beside = frame.drop(below) if below else frame
+    fitting = _fitting(beside, width)
+    head, rule, *lines = _side_by_side(fitting)
+    notes = [_note(value, width) for value in frame[below]] if below else [""] * frame.height
+    body = "".join(f"{line}\n{note}" for line, note in zip(lines, notes, strict=True))
+    left = beside.columns[len(fitting) :]
+    missing = f"(no room for {counted(len(left), 'column')}: {', '.join(left)})\n" if left else ""
+    return f"{head}\n{rule}\n{body}{missing}"
 
 
-def _column(series: pl.Series, widest: int | None) -> list[str]:
+def _side_by_side(columns: Sequence[list[str]]) -> list[str]:
+    return [" ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+
+
+def _note(value: Any, width: int) -> str:
+    """A sentence below its row, set in; nothing where it is absent."""
+    return textwrap.indent(textwrap.fill(_shown(value), width - 4), "    ") + "\n" if value else ""
+
+
+def _column(series: pl.Series, widest: int | None = None) -> list[str]:
     """Header, rule and cells of one column, all of one width."""
     cells = [series.name, *map(_shown, series)]
-    width = min(max(map(cell_len, cells)), widest or max(map(cell_len, cells)))
+    longest = max(map(cell_len, cells))
+    width = min(longest, widest or longest)
     header, *body = [_sized(cell, width, right=series.dtype.is_numeric()) for cell in cells]
     return [header, "-" * width, *body]
 
@@ -149,14 +170,18 @@ def _sized(cell: str, width: int, *, right: bool) -> str:
     return gap + cell if right else cell + gap
 
 
-def _fitting(columns: Sequence[list[str]], width: int) -> int:
-    """How many columns stand side by side in `width` cells; at least one."""
-    used = -1
-    for place, column in enumerate(columns):
-        used += 1 + len(column[1])
-        if used > width:
-            return max(place, 1)
-    return len(columns)
+def _fitting(frame: pl.DataFrame, width: int) -> list[list[str]]:
+    """The first columns that fit into `width` cells, at least one; long cells are cut, more so those of the last."""
+    columns: list[list[str]] = []
+    room = width
+    for series in frame:
+        is_cut = series.dtype == pl.String and room >= _NARROWEST_CUT
+        column = _column(series, min(_WIDEST_CELL, room) if is_cut else _WIDEST_CELL)
+        if columns and len(column[1]) > room:
+            break
+        columns.append(column)
+        room -= len(column[1]) + 1
+    return columns
 
 
 def as_parquet(frame: pl.DataFrame) -> bytes:

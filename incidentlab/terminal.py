@@ -1,6 +1,7 @@
 """What a command says to a person on stderr, and how it writes data to stdout."""
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,11 @@ def emit(data: str | bytes) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def width() -> int:
+    """Cells of a line that is comfortable to read on this terminal: 40 to 100, and 80 where there is none."""
+    return min(max(shutil.get_terminal_size().columns, 40), 100)
 
 
 def open_missing_streams() -> None:

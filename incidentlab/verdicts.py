@@ -1,4 +1,4 @@
-"""One interruption with what speaks for its cause and against others, put into words for a screen of 80 columns."""
+"""One interruption with what speaks for its cause and against others, put into words for a screen."""
 
 import textwrap
 from collections.abc import Iterator
@@ -12,9 +12,7 @@ from incidentlab import answers
 from incidentlab.answers import Connection
 from incidentlab.errors import UsageError
 from incidentlab.neutral import neutral
-from incidentlab.terminal import counted
-
-WIDTH = 80
+from incidentlab.terminal import counted, width
 
 Row = dict[str, Any]
 
@@ -114,10 +112,10 @@ def delay(seconds: float | None) -> str:
 
 
 def paragraph(label: str, text: str, indent: int = 10) -> Iterator[str]:
-    """`text` in neutral lines of at most 80 columns, hanging under `label`."""
+    """`text` in neutral lines that fit the terminal, hanging under `label`."""
     yield from textwrap.wrap(
         neutral(text) or "-",
-        WIDTH,
+        width(),
         initial_indent=f"{neutral(label):<{indent - 1}} ",
         subsequent_indent=" " * indent,
         break_on_hyphens=False,

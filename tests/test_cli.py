@@ -15,6 +15,7 @@ import pytest
 from small_warehouse import small_warehouse
 
 from incidentlab import cli, errors, options
+from incidentlab.commands import list as list_command
 from incidentlab.model import SCHEMA_VERSION
 
 Run = Callable[..., object]
@@ -261,10 +262,45 @@ def test_verbose_names_every_file(incidentlab: Run, logs: Path) -> None:
 
 
 def test_list_names_tables_and_questions(incidentlab: Run, warehouse: Path) -> None:
-    """Without an argument `list` says what there is to ask."""
-    rows = json.loads(incidentlab("list", "-d", warehouse, "--format", "json").out)["rows"]
+    """Without an argument `list` says what there is, what people ask for first, also without a warehouse."""
+    rows, unfilled = (
+        json.loads(incidentlab("list", "-d", path, "--format", "json").out)["rows"]
+        for path in (warehouse, "none.duckdb")
+    )
+    con = duckdb.connect(str(warehouse), read_only=True)
+    tables = con.execute("select table_name from duckdb_tables() where schema_name = 'main'").fetchall()
+    con.close()
 
-    assert {("interruptions", "table"), ("weekly", "question")} <= {(row["name"], row["kind"]) for row in rows}
+    assert (rows[0]["name"], rows[0]["kind"], rows[0]["rows"]) == ("interruptions", "table", 11)
+    assert list(dict.fromkeys(row["kind"] for row in rows)) == ["table", "question", "knowledge", "step"]
+    assert sorted(row["name"] for row in rows if row["kind"] != "question") == sorted(name for (name,) in tables)
+    assert [{**row, "rows": None} for row in rows] == unfilled
+
+
+def test_list_puts_first_what_people_want(incidentlab: Run, warehouse: Path) -> None:
+    """In each table for people the columns that are put in front exist; data keeps the declared order."""
+    heads = {name: incidentlab("list", name, "-d", warehouse).out.split("\n")[0] for name in list_command._FIRST}
+    data = incidentlab("list", "interruptions", "-d", warehouse, "--format", "csv").out
+
+    assert {name: tuple(head.split()[: len(list_command._FIRST[name])]) for name, head in heads.items()} == (
+        list_command._FIRST
+    )
+    assert data.startswith("interruption_id,attempt_id,run_id,job_id,ts,")
+
+
+def test_list_limits_tables_only(incidentlab: Run, warehouse: Path) -> None:
+    """Of 60 rows a table for people shows 50 and says so; data is complete, unless a limit is given."""
+    con = duckdb.connect(str(warehouse))
+    con.execute("insert into node_states (node, state) select 'n' || n, 'IDLE' from range(59) as more (n)")
+    con.close()
+    shown, saved, cut = (
+        incidentlab("list", "node_states", "-d", warehouse, *more)
+        for more in ((), ("--format", "csv"), ("--format", "csv", "--limit", "3"))
+    )
+
+    assert (shown.out.count("\n"), shown.err) == (2 + 50, "showing 50 of 60; --limit 0 shows all\n")
+    assert (saved.out.count("\n"), saved.err) == (1 + 60, "")
+    assert (cut.out.count("\n"), cut.err) == (1 + 3, "showing 3 of 60; --limit 0 shows all\n")
 
 
 def test_list_says_what_it_leaves_out(incidentlab: Run, warehouse: Path) -> None:
@@ -342,6 +378,20 @@ def test_show_fits_one_screen(incidentlab: Run, warehouse: Path, golden: Callabl
     assert max(map(len, lines)) <= 80
     assert max(screen.count("\n") for screen in screens) <= 24
     golden("show.txt", "\n".join(screens))
+
+
+@pytest.mark.parametrize(("columns", "widest"), [("60", 60), ("20", 40), ("300", 100)])
+def test_screens_take_the_terminal(
+    incidentlab: Run, warehouse: Path, monkeypatch: pytest.MonkeyPatch, columns: str, widest: int
+) -> None:
+    """What is filled, is filled to the width of the terminal, from 40 to 100 cells."""
+    con = duckdb.connect(str(warehouse))
+    con.execute("update interruptions set why = repeat('because ', 50)")
+    con.close()
+    monkeypatch.setenv("COLUMNS", columns)
+    lengths = [len(line) for line in incidentlab("show", "i2", "-d", warehouse).out.splitlines() if "because" in line]
+
+    assert widest - len("because ") < max(lengths) <= widest
 
 
 def test_ambiguous_beginning(incidentlab: Run, warehouse: Path) -> None:

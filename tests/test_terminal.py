@@ -98,6 +98,27 @@ def test_table_fits_a_terminal() -> None:
     assert lines[-1] == "(no room for 1 column: third)"
 
 
+def test_sentences_stand_below_their_rows() -> None:
+    """Where the terminal has no room for all columns, the sentences are kept, and the next text is cut to fit."""
+    frame = pl.DataFrame(
+        {
+            "node": ["a01", "a02"],
+            "why": ["the GPU fell off the bus, and nobody knows why", None],
+            "part": ["p" * 40, "q"],
+        }
+    )
+
+    assert formats.as_table(frame, width=30) == (
+        "node part\n"
+        "---- -------------------------\n"
+        "a01  ppppppppppppppppppppppp..\n"
+        "    the GPU fell off the bus,\n"
+        "    and nobody knows why\n"
+        "a02  q\n"
+    )
+    assert formats.as_table(frame, width=100) == formats.as_table(frame)
+
+
 def test_markdown_keeps_its_columns() -> None:
     """A bar in a cell does not open another column."""
     assert formats.as_markdown(pl.DataFrame({"a": ["x|y"], "n": [1]})) == "| a | n |\n| --- | ---: |\n| x\\|y | 1 |\n"

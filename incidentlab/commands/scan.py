@@ -16,7 +16,7 @@ from incidentlab.configuration import load_site
 from incidentlab.errors import InputError
 from incidentlab.terminal import Talk
 
-_SHOWN = ("path", "status", "format", "channel", "host", "lines", "matched_lines", "unparsed_lines", "reason")
+_SHOWN = ("path", "status", "format", "lines", "matched_lines", "unparsed_lines", "channel", "host", "reason")
 
 
 @click.command

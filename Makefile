@@ -55,6 +55,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml requirements-dev.lock | $(BIN)/python
+	@echo "installing into $(VENV); this takes about a minute ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements-dev.lock --editable .
 	@touch $@
 

@@ -6,30 +6,39 @@ from typing import Any
 
 import polars as pl
 
-from incidentlab import options
+from incidentlab import answers, options, warehouse
 from incidentlab.terminal import Talk, counted, size
 
 _FIRST_WORD = 10
 
 
-def say_reading(talk: Talk, sources: pl.DataFrame) -> None:
-    """Say what was recognised, by format, and what was not, by reason; at level 1 one line a file."""
+_NAMED_FILES = 3
+
+
+def say_files(talk: Talk, sources: pl.DataFrame) -> None:
+    """Say at level 1 what became of each file."""
     for line in _file_lines(sources):
         talk.say(line, level=1)
+
+
+def say_reading(talk: Talk, sources: pl.DataFrame) -> None:
+    """Say what was recognised, by format, and what was not, by reason; few files are named."""
     total, lines = (int(sources[name].sum()) for name in ("bytes", "lines"))
     talk.say(_line("read", f"{counted(sources.height, 'file')}, {size(total)}, {counted(lines, 'line')}"))
     used = sources.filter(pl.col("status") == "used")
-    for name, files, lines, matched in _by(used, "format"):
+    for name, files, lines, matched, _ in _by(used, "format"):
         counts = f"{counted(files, 'file'):>13} {counted(lines, 'line'):>18} {matched:>12,} matched"
         talk.say(_line("used", f"{name:<24} {counts}"))
     for status in ("unused", "failed"):
-        for reason, files, _, _ in _by(sources.filter(pl.col("status") == status), "reason"):
-            talk.say(_line(status, f"{counted(files, 'file')}: {reason}"))
+        for reason, files, _, _, first in _by(sources.filter(pl.col("status") == status), "reason"):
+            names = f" ({', '.join(first)})" if files <= _NAMED_FILES else ""
+            talk.say(_line(status, f"{counted(files, 'file')}: {reason}{names}"))
 
 
 def _by(sources: pl.DataFrame, key: str) -> Iterator[tuple[Any, ...]]:
-    """Files, lines and matched lines by the values of a column, the most files first."""
-    counts = sources.group_by(key).agg(pl.len().alias("files"), pl.col("lines", "matched_lines").sum())
+    """Files, lines, matched lines and the first paths by the values of a column, the most files first."""
+    sums = pl.col("lines", "matched_lines").sum()
+    counts = sources.group_by(key).agg(pl.len().alias("files"), sums, pl.col("path").head(_NAMED_FILES))
     return counts.sort("files", key, descending=[True, False]).iter_rows()
 
 
@@ -39,6 +48,16 @@ def _file_lines(sources: pl.DataFrame) -> Iterator[str]:
         numbers = ", ".join(f"{row[name]:,} {name.partition('_')[0]}" for name in counts if row[name])
         words = "; ".join(filter(None, (row["format"], numbers, row["reason"])))
         yield _line(row["status"], f"{row['path']}: {words}")
+
+
+def say_zones(talk: Talk, warehouse_path: Path) -> None:
+    """Say which zone was assumed, and for how many files, where nothing tells it."""
+    with warehouse.open_readonly(warehouse_path) as con:
+        sources = answers.ask(con, "sources_overview")
+    assumed = sources.filter(pl.col("timezone_basis").str.starts_with("assumed"))
+    for zone, files, *_ in _by(assumed, "timezone"):
+        words = f"time zone of {counted(files, 'file')}: {zone}; give --tz or [cluster] timezone"
+        talk.say(_line("assumed", words))
 
 
 def say_result(talk: Talk, headline: dict[str, Any]) -> None:

@@ -252,13 +252,35 @@ def test_scan_writes_nothing(incidentlab: Run, logs: Path, tmp_path: Path) -> No
 
 
 def test_verbose_names_every_file(incidentlab: Run, logs: Path) -> None:
-    """`-v` says one line a file on stderr; stdout is the same data as without it."""
-    quiet = incidentlab("scan", logs, "-q", "--format", "csv")
-    loud = incidentlab("scan", logs, "-v", "--format", "csv")
+    """`-v` says one line a file on stderr; `scan`, whose data says it, does not say it again."""
+    quiet = incidentlab("ingest", logs, "-q")
+    loud = incidentlab("ingest", logs, "-v")
+    scan = incidentlab("scan", logs, "-v", "--format", "csv")
 
     assert quiet.err == ""
-    assert f"used      {logs}/messages: " in loud.err
-    assert loud.out == quiet.out
+    assert loud.err.count(f"used      {logs}/messages: ") == 1
+    assert (scan.out.count("messages"), scan.err.count("messages")) == (1, 0)
+
+
+def test_few_unused_files_are_named(incidentlab: Run, logs: Path) -> None:
+    """Up to three files that share a reason are named beside it; more are counted."""
+    said = []
+    for number in range(4):
+        (logs / f"photo{number}").write_bytes(bytes(range(256)) * 50)
+        said.append([line for line in incidentlab("scan", "logs").err.splitlines() if line.startswith("unused")])
+
+    assert [line.endswith("(logs/photo0, logs/photo1, logs/photo2)") for [line] in said] == [False, False, True, False]
+    assert said[0][0].endswith("(logs/photo0)")
+    assert "photo" not in said[3][0]
+
+
+@pytest.mark.parametrize("name", ["report", "ingest"])
+def test_assumed_zone_is_said(incidentlab: Run, logs: Path, name: str) -> None:
+    """Where nothing tells the zone of stamps without one, it is said which was taken and how to give it."""
+    said = "assumed   time zone of 1 file: UTC; give --tz or [cluster] timezone\n"
+
+    assert said in incidentlab(name, logs, "-d", "a.duckdb").err
+    assert "assumed" not in incidentlab(name, logs, "-d", "b.duckdb", "--tz", "Europe/Paris").err
 
 
 def test_list_names_tables_and_questions(incidentlab: Run, warehouse: Path) -> None:

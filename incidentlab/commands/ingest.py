@@ -28,6 +28,8 @@ def command(talk: Talk, /, *, paths: tuple[str, ...], warehouse_path: Path, jobs
     if warehouse_path.exists():
         warehouse.open_readonly(warehouse_path).close()
     sources = pipeline.add_to_warehouse(paths, warehouse_path, load_site(**site), jobs=jobs, talk=talk)
+    summary.say_files(talk, sources)
     summary.say_reading(talk, sources)
+    summary.say_zones(talk, warehouse_path)
     talk.say(f"wrote     {warehouse_path} {size(warehouse_path.stat().st_size)}")
     talk.say(f"next      {options.call('render', warehouse_path=warehouse_path)}")

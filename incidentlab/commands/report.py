@@ -46,7 +46,9 @@ def command(
     if warehouse_path.exists() and not force:
         _refuse_ingested(warehouse_path)
     sources = pipeline.make_warehouse(paths, warehouse_path, load_site(**site), jobs=jobs, talk=talk)
+    summary.say_files(talk, sources)
     summary.say_reading(talk, sources)
+    summary.say_zones(talk, warehouse_path)
     render.write_report(warehouse_path, output, title, now, talk)
 
 

@@ -1,7 +1,7 @@
 """Say what would be read and what not, and why, without writing anything.
 
 incidentlab scan logs/
-incidentlab scan logs/ -v
+incidentlab scan sacct.txt /var/log/nodes/*.gz
 incidentlab scan logs/ --format json
 """
 

@@ -91,7 +91,7 @@ def _not_checked(coverage: list[Row]) -> Iterator[str]:
     if not blind:
         yield "   nothing: every channel has lines of every node"
     for row in blind:
-        nodes = f"no line of {row['nodes'] - row['covered_nodes']} of {counted(row['nodes'], 'node')}"
+        nodes = f"no line of {row['nodes'] - row['covered_nodes']:,} of {counted(row['nodes'], 'node')}"
         missing = "no record of the job" if row["channel"] == "accounting" else nodes
         yield from paragraph("", f"{row['channel']}: {missing}", indent=3)
 

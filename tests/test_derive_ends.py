@@ -33,6 +33,7 @@ KNOWLEDGE = {
         signature("shutdown", channels=["kernel"], mark="shutdown_orderly"),
         signature("peer-lost", **JOB, mark="peer_lost"),
         signature("rank-aborted", **JOB, mark="root_cause_rank"),
+        signature("watchdog-ends-it", **JOB, mark="watchdog_abort"),
         signature("slurm-banner-step", **JOB, mark="step_failed"),
         signature("slurm-banner-lost", **JOB | {"channels": ["slurm", "job"]}, mark="job_killed_node_fail"),
         signature("nccl-version", channels=["job"], kind="context"),
@@ -128,14 +129,16 @@ def test_who_prints_that_a_node_is_lost_need_not_be_it():
 
 
 def test_an_abort_after_a_lost_peer_is_not_the_programs_fault():
-    """NCCL's watchdog ends its process when a peer is gone, and what took the peer stays open."""
-    lines = [
-        event("out-7", 1, "peer-lost", before_end(20), channel="job", job_id="7"),
-        event("out-7", 2, "rank-aborted", before_end(5), channel="job", job_id="7", fields='{"exit_code": "-6"}'),
-    ]
+    """A rank's own watchdog ends it when a peer is gone, and what took the peer stays open; another's is no excuse."""
+    lost = event("out-7", 1, "peer-lost", before_end(20), channel="job", job_id="7")
+    ended, others = (
+        event("out-7", 2, "watchdog-ends-it", before_end(9), channel="job", job_id="7", rank=rank) for rank in (3, 4)
+    )
+    aborted = event("out-7", 3, "rank-aborted", before_end(5), channel="job", job_id="7", rank=3,
+                    fields='{"exit_code": "-6"}')  # fmt: skip
 
-    assert verdict("FAILED", *lines)[2:4] == ("unattributed", "unattributed")
-    assert verdict("FAILED", lines[1])[2:4] == ("software.user_code", "suspected")
+    assert verdict("FAILED", lost, ended, aborted)[2:4] == ("unattributed", "unattributed")
+    assert verdict("FAILED", lost, others, aborted)[2:4] == ("software.user_code", "suspected")
 
 
 def test_behind_the_banner_of_a_killed_try_the_next_one_writes():

@@ -109,13 +109,13 @@ left_alone as (
         mark = 'root_cause_rank' and collective_timeouts = 0
         -- 1 is what an exception gives, -9 and -15 come from outside
         and try_cast(fields ->> 'exit_code' as integer) not in (0, 1, -9, -15)
-        -- NCCL's watchdog aborts its own process when a peer is gone
+        -- NCCL's watchdog aborts its own process when a peer is gone, and prints so
         and not (
             fields ->> 'exit_code' = '-6'
             and exists (
                 select 1
                 from said as o
-                where o.attempt_id = said.attempt_id and o.mark = 'peer_lost' and coalesce(o.rank = said.rank, true)
+                where o.attempt_id = said.attempt_id and o.mark = 'watchdog_abort' and o.rank = said.rank
             )
         )
     group by attempt_id

@@ -81,7 +81,7 @@ select
             || case
                 when j.confidence = 'suspected' and j.strength = 'suggestive' then '; the line fits other causes too'
                 when j.confidence = 'suspected' and not j.is_before_symptom then '; not certainly before the first symptom'
-                when j.confidence = 'suspected' and j.rival_count > 0 then '; ' || j.rival_count || ' rivals of equal rank'
+                when j.confidence = 'suspected' and j.rival_count > 0 then '; ' || j.rival_count || if(j.rival_count = 1, ' rival', ' rivals') || ' of equal rank'
                 when j.confidence = 'suspected' then '; shared infrastructure'
                 else ''
             end || '.'

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from functools import cache
 from itertools import count
 from typing import Any
@@ -21,6 +22,8 @@ Query = sqlfiles.SqlFile
 _CHOSEN = re.compile(r"from table (\w+)$")
 """How a parameter's sentence says that the column of its name, in that table, holds the values to choose from."""
 
+_A_DAY = {None: 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+_DAYS = ((date(2, 1, 1) - date(1970, 1, 1)).days, (date(9998, 12, 31) - date(1970, 1, 1)).days)
 _UNFRAMED = re.compile(r"INTERVAL|UNION|BIGNUM|BIT|TIME WITH TIME ZONE|VARIANT")
 
 
@@ -58,15 +61,23 @@ def select(con: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
     statement that fails, and for one that selects nothing or is several.
     """
     try:
+        text.encode()
         statements = con.extract_statements(text)
         if len(statements) > 1:
             raise UsageError(f"one statement at a time; these are {len(statements)}")
         relation = con.sql(statements[0]) if statements else None
         if relation is None:
             raise UsageError("the statement selects nothing")
-        columns = zip(_told_apart(relation.columns), relation.types, strict=True)
-        framed = [_framed(place, name, kind) for place, (name, kind) in enumerate(columns, 1)]
-        return pl.DataFrame(relation.project(", ".join(framed)))
+        columns = list(zip(_told_apart(relation.columns), relation.types, strict=True))
+        framed = [
+            _framed(place, name, bool(_UNFRAMED.search(str(kind)))) for place, (name, kind) in enumerate(columns, 1)
+        ]
+        frame = pl.DataFrame(relation.project(", ".join(framed)))
+        beyond = {name for name in frame.columns if _is_beyond(frame[name])}
+        told = [_framed(place, name, name in beyond) for place, name in enumerate(frame.columns, 1)]
+        return pl.DataFrame(relation.project(", ".join(told))) if beyond else frame
+    except UnicodeEncodeError as error:
+        raise UsageError("the statement is not UTF-8 text") from error
     except (duckdb.Error, pl.exceptions.PolarsError) as error:
         raise UsageError(str(error).strip()) from error
 
@@ -83,9 +94,17 @@ def _told_apart(names: Sequence[str]) -> list[str]:
     return list(given.values())
 
 
-def _framed(place: int, name: str, kind: Any) -> str:
-    """The column at `place`, under a name that no other has, as a frame can hold it."""
-    cast = "::varchar" if _UNFRAMED.search(str(kind)) else ""
+def _is_beyond(column: pl.Series) -> bool:
+    """Whether an instant of the column lies outside the years 2 to 9998: DuckDB's calendar is longer than Python's."""
+    if column.dtype not in (pl.Date, pl.Datetime):
+        return False
+    days = column.to_physical() // _A_DAY[getattr(column.dtype, "time_unit", None)]
+    return not days.drop_nulls().is_between(*_DAYS).all()
+
+
+def _framed(place: int, name: str, is_told: bool) -> str:
+    """The column at `place`, under a name that no other has, as a frame can hold it: some only as text."""
+    cast = "::varchar" if is_told else ""
     quoted = name.replace('"', '""')
     return f'#{place}{cast} as "{quoted}"'
 

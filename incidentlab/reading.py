@@ -47,7 +47,8 @@ def read(stream: Stream, scanner: Scanner, emit: Callable[[Row], None]) -> dict[
     """
     head = stream.peek(HEAD_BYTES)
     if reason := _no_log(head):
-        return {"status": "unused", "reason": stream.cut or reason, **dict.fromkeys(_LINE_COLUMNS, 0)}
+        status = "failed" if stream.cut and not head else "unused"
+        return {"status": status, "reason": stream.cut or reason, **dict.fromkeys(_LINE_COLUMNS, 0)}
     content = _Content(stream)
     head = content.cleaned(head.removeprefix(_BOM))
     tally = Tally(emit)

@@ -14,6 +14,7 @@
 -- column interruption_id varchar: interruption in which it plays a part
 -- column role varchar: trigger, contributing, symptom, teardown or context
 -- column delta_s double: time from the event to the interruption (seconds)
+-- column source_id varchar: which content of the path, if several days have one name
 with caught as (
     select
         e.source_id, e.line_no, coalesce(e.line_count, 1) as line_count, e.event_id, e.signature, e.kind, e.component,
@@ -26,11 +27,11 @@ with caught as (
 
 select
     s.path, c.line_no, c.event_id, c.signature, c.kind, c.component, c.strength, c.message, c.duplicate_of,
-    i.interruption_id, i.role, i.delta_s
+    i.interruption_id, i.role, i.delta_s, s.source_id
 from caught as c
 inner join sources as s using (source_id)
 left join interruption_events as i on coalesce(c.duplicate_of, c.event_id) = i.event_id
 where
     ($of_file is null or s.path = $of_file)
     and ($of_line is null or $of_line between c.line_no and c.line_no + c.line_count - 1)
-order by s.path, c.line_no, c.event_id, c.signature, i.interruption_id, i.role, i.delta_s
+order by s.path, s.source_id, c.line_no, c.event_id, c.signature, i.interruption_id, i.role, i.delta_s

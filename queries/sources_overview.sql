@@ -14,6 +14,7 @@
 -- column last_ts timestamptz: last time in it
 -- column timezone varchar: zone that its times were read in
 -- column timezone_basis varchar: where that zone comes from
+-- column source_id varchar: beginning of the digest of its content
 select
     path,
     format,
@@ -28,6 +29,7 @@ select
     first_ts,
     last_ts,
     timezone,
-    timezone_basis
+    timezone_basis,
+    source_id
 from sources
 order by path, source_id

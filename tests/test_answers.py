@@ -1,5 +1,7 @@
 """Questions are asked by name and parameter, and every wrong way to ask is explained."""
 
+from datetime import datetime
+
 import duckdb
 import polars as pl
 import pytest
@@ -58,6 +60,23 @@ def test_a_warehouse_without_the_tables_is_explained() -> None:
     """A database of another program has no table to ask."""
     with pytest.raises(WarehouseError, match="headline cannot be asked here"):
         answers.ask(duckdb.connect(":memory:"), "headline")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("date '5000000-01-01'", "5000000-01-01"),
+        ("timestamp 'infinity'", "infinity"),
+        ("timestamptz '0001-01-01 00:00Z' - interval 2 day", "0001-12-30 (BC) 00:00:00+00"),
+        ("timestamp_ns '2026-03-05 01:00'", datetime(2026, 3, 5, 1)),
+    ],
+)
+def test_times_beyond_a_calendar_are_words(value: str, shown: object) -> None:
+    """What lies before year 2 or after 9998 comes as DuckDB writes it, and other times as times."""
+    con = duckdb.connect()
+    con.execute("set TimeZone = 'UTC'")
+
+    assert answers.select(con, f"select {value} as at").rows() == [(shown,)]
 
 
 def test_a_connection_stays_usable_after_an_answer() -> None:

@@ -360,6 +360,8 @@ def test_list_filters(incidentlab: Run, warehouse: Path) -> None:
         (("explain", "nonsense"), "is neither FILE:LINE nor the id"),
         (("explain", "nonsense:1"), "nonsense: was not read"),
         (("explain", "logs/sacct.txt:41"), "has 40 lines, so there is no line 41"),
+        (("explain", f"logs/sacct.txt:{'9' * 5000}"), "is neither FILE:LINE nor the id"),
+        (("sql", "select '\udcff'"), "the statement is not UTF-8 text"),
     ],
 )
 def test_wrong_questions(incidentlab: Run, warehouse: Path, arguments: tuple[str, ...], said: str) -> None:

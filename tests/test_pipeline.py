@@ -48,6 +48,20 @@ def rows(run: Run, statement: str) -> list[dict]:
     return json.loads(run("sql", statement, "--format", "json").out)["rows"]
 
 
+def test_days_of_one_log_are_told_apart(incidentlab: Run, tmp_path: Path) -> None:
+    """A line of a log that is replaced every day is explained for each of its days, the older first."""
+    for day, code in ((5, 79), (6, 48)):
+        (tmp_path / "messages").write_text(
+            f"2026-03-0{day}T14:03:22+00:00 n1 kernel: NVRM: Xid (PCI:0000:1b:00): {code}, pid=1, trouble\n"
+            * 3
+        )
+        incidentlab("ingest", tmp_path / "messages")
+
+    told = incidentlab("explain", "messages:1").out
+
+    assert 0 < told.index("79, pid=1") < told.index("48, pid=1")
+
+
 def test_a_later_ingest_keeps_the_settings(incidentlab: Run, site: Path) -> None:
     """Without settings of its own it changes neither the instants nor the events of what was read before."""
     log = site / "kern.log"

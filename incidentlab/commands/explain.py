@@ -5,7 +5,8 @@ incidentlab explain 3f9a --all
 incidentlab explain job-88213.out:99120 -d week10.duckdb
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -19,6 +20,7 @@ from incidentlab.terminal import counted, emit
 from incidentlab.verdicts import Row, Verdict, paragraph
 
 _MOST_EVIDENCE = 12
+_MOST_DIGITS = 18
 
 
 @click.command
@@ -29,8 +31,9 @@ def command(subject: str, warehouse_path: Path, *, is_all: bool) -> None:
     """Explain an interruption, the first one of an incident, or a line."""
     with warehouse.open_readonly(warehouse_path) as con:
         file, _, number = subject.rpartition(":")
-        if file and number.isdecimal():
-            lines = _line(con, _source(con, file, warehouse_path), int(number))
+        if file and number.isdecimal() and len(number) <= _MOST_DIGITS:
+            sources = _sources(con, file, int(number), warehouse_path)
+            lines: Iterable[str] = chain.from_iterable(_line(con, source, int(number)) for source in sources)
         else:
             verdict = verdicts.judge(con, _interruption(con, subject))
             more = options.call(
@@ -98,10 +101,10 @@ def _not_checked(coverage: list[Row]) -> Iterator[str]:
 
 def _line(con: Connection, source: Row, number: int) -> Iterator[str]:
     """The way of one line from its source to an interruption, as far as it went."""
-    if not 1 <= number <= (source["lines"] or 0):
-        raise UsageError(f"has {source['lines'] or 0:,} lines, so there is no line {number:,}", source["path"])
-    caught = answers.ask(con, "line_fate", of_file=source["path"], of_line=number).rows(named=True)
-    records = answers.select(con, _RECORDS.format(path=warehouse.literal(source["path"]), line=number)).rows(named=True)
+    fates = answers.ask(con, "line_fate", of_file=source["path"], of_line=number).rows(named=True)
+    caught = [row for row in fates if row["source_id"] == source["source_id"]]
+    asked = _RECORDS.format(id=warehouse.literal(source["source_id"]), line=number)
+    records = answers.select(con, asked).rows(named=True)
     yield f"{neutral(source['path'])}:{number}"
     kind = f"{source['status']} as {source['format'] or 'nothing known'}"
     yield from paragraph("source", "; ".join(filter(None, (kind, source["reason"]))))
@@ -116,24 +119,32 @@ def _line(con: Connection, source: Row, number: int) -> Iterator[str]:
 
 _RECORDS = """
     select r.job_id, r.step, r.state
-    from intake.job_records as r inner join intake.sources as s using (source_id)
-    where s.path = {path} and r.line_no = {line}
+    from intake.job_records as r
+    where r.source_id = {id} and r.line_no = {line}
     order by all
 """
 
 
-def _source(con: Connection, file: str, warehouse_path: Path) -> Row:
-    """The source with this path, else the only one whose path ends in it."""
+def _sources(con: Connection, file: str, number: int, warehouse_path: Path) -> Iterable[Row]:
+    """The sources with this path, else with the only one that ends in it, that have such a line, oldest first.
+
+    Days of one log that were read into one warehouse have one path.
+    """
     sources = answers.ask(con, "sources_overview")
     path = pl.col("path")
     found = sources.filter(path == file)
     if not found.height:
         found = sources.filter(path.str.ends_with(f"/{file.removeprefix('./')}"))
-    if found.height != 1:
-        several = f"several sources end in it: {', '.join(found['path'].head(5))}"
+    if found["path"].n_unique() != 1:
+        several = f"several sources end in it: {', '.join(found['path'].unique(maintain_order=True).head(5))}"
         unread = f"was not read; see: {options.call('list', 'sources', warehouse_path=warehouse_path)}"
         raise UsageError(several if found.height else unread, file)
-    return found.row(0, named=True)
+    rows = found.sort("first_ts").rows(named=True)
+    long_enough = [row for row in rows if 1 <= number <= (row["lines"] or 0)]
+    if not long_enough:
+        most = max(row["lines"] or 0 for row in rows)
+        raise UsageError(f"has {most:,} lines, so there is no line {number:,}", rows[0]["path"])
+    return long_enough
 
 
 def _fate(row: Row) -> Iterator[str]:

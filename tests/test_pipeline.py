@@ -52,8 +52,7 @@ def test_days_of_one_log_are_told_apart(incidentlab: Run, tmp_path: Path) -> Non
     """A line of a log that is replaced every day is explained for each of its days, the older first."""
     for day, code in ((5, 79), (6, 48)):
         (tmp_path / "messages").write_text(
-            f"2026-03-0{day}T14:03:22+00:00 n1 kernel: NVRM: Xid (PCI:0000:1b:00): {code}, pid=1, trouble\n"
-            * 3
+            f"2026-03-0{day}T14:03:22+00:00 n1 kernel: NVRM: Xid (PCI:0000:1b:00): {code}, pid=1, trouble\n" * 3
         )
         incidentlab("ingest", tmp_path / "messages")
 

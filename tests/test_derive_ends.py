@@ -36,6 +36,7 @@ KNOWLEDGE = {
         signature("watchdog-ends-it", **JOB, mark="watchdog_abort"),
         signature("slurm-banner-step", **JOB, mark="step_failed"),
         signature("slurm-banner-lost", **JOB | {"channels": ["slurm", "job"]}, mark="job_killed_node_fail"),
+        signature("tracker-away", "dependency.service", **JOB, mark="retried_error"),
         signature("nccl-version", channels=["job"], kind="context"),
         signature("exception", "software.user_code", **JOB | {"kind": "fault", "strength": "suggestive"}, tier=11,
                   mark="exception"),
@@ -139,6 +140,14 @@ def test_an_abort_after_a_lost_peer_is_not_the_programs_fault():
 
     assert verdict("FAILED", lost, ended, aborted)[2:4] == ("unattributed", "unattributed")
     assert verdict("FAILED", lost, others, aborted)[2:4] == ("software.user_code", "suspected")
+
+
+@pytest.mark.parametrize(("seconds", "component"), [(300, "dependency.service"), (301, "unattributed")])
+def test_the_last_error_before_the_end_may_be_the_cause(seconds: float, component: str):
+    """A client that usually tries again is suspected when the run ends within five minutes of its error."""
+    error = event("out-7", 1, "tracker-away", before_end(seconds), channel="job", job_id="7")
+
+    assert verdict("FAILED", error)[2] == component
 
 
 def test_behind_the_banner_of_a_killed_try_the_next_one_writes():

@@ -36,6 +36,15 @@ CASES = {
         Case([line("link", -20, "a"), line("link", -19, "a"), line("link", -18, "b")]),
         ("network.link_switch", "suspected", "a"),
     ),
+    # a host that boots finds its ports down for some minutes
+    "link-10-min-after-boot": (
+        Case([line("boot", -800), line("link", -200)]),
+        ("unattributed", "unattributed", None),
+    ),
+    "link-11-min-after-boot": (
+        Case([line("boot", -861), line("link", -200)]),
+        ("network.link_switch", "suspected", "a"),
+    ),
     # a dying host may speak a minute and a half late
     "late-90-s": (Case([line("gpu-lost", 90)]), ("gpu.device", "confirmed", "a")),
     "late-91-s": (Case([line("gpu-lost", 91)]), ("unattributed", "unattributed", None)),

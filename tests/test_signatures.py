@@ -253,7 +253,7 @@ OOM = "[7711.0] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,oo
         (
             "requests.exceptions.ReadTimeout: HTTPSConnectionPool(host='api.wandb.ai', port=443): Read timed out.",
             "symptom",
-            "",
+            "dependency.service",
         ),
         (
             "slurm_script: line 12: 71821 Segmentation fault      (core dumped) python train.py",

@@ -47,7 +47,7 @@ EVENT_MARKS = (
     *("node_not_responding", "node_down", "node_up", "node_drain", "node_drained", "node_resume", "node_reason"),
     *("node_rebooted", "node_reboot_requested", "node_invalid", "boot", "shutdown_orderly"),
     *("link_down", "link_up", "peer_lost", "collective_timeout", "watchdog_abort"),
-    *("rank_failed", "root_cause_rank", "exception"),
+    *("rank_failed", "root_cause_rank", "exception", "retried_error"),
     *("run_start", "nan_guard", "checkpoint_failed", "recovery_action", "device_identity"),
     *("driver_loaded", "maintenance_window", "pcie_error", "poison_consumed"),
 )

@@ -42,11 +42,20 @@ near as (
         least(0, coalesce(epoch(b.last_progress_ts) - epoch(b.end_ts), 0)) - coalesce(s.lookback_s, 2700) and 600
 ),
 
+-- ports are down while their host boots
+booting as (
+    select n.attempt_id, n.event_id
+    from near as n
+    inner join events as o on o.mark = 'boot' and o.node = n.node and n.ts between o.ts and o.ts + to_minutes(10)
+    where n.mark = 'link_down'
+),
+
 single as (
     select *, 'its own line' as rule
     from near as n
     where
         kind = 'fault' and tier > 0 and component not in ('', 'unattributed')
+        and (attempt_id, event_id) not in (from booting)
         -- a server that was back within two minutes held the job up; it did not stop it
         and not exists (
             select 1

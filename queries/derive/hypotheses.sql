@@ -61,7 +61,8 @@ best as (
 ),
 
 said as (
-    select b.attempt_id, b.collective_timeouts, m.delta_s, e.event_id, e.mark, e.node, e.ts, e.onset_ts, e.rank, e.fields
+    select b.attempt_id, b.collective_timeouts, m.delta_s, e.event_id, e.mark, e.component, e.node, e.ts, e.onset_ts, e.rank,
+        e.fields
     from broken as b
     inner join event_attempts as m using (attempt_id)
     inner join events as e using (event_id)
@@ -87,6 +88,14 @@ watchdog as (
     from said
     where mark = 'collective_timeout' and coalesce(delta_s between -2700 and 600, true)
     group by attempt_id
+),
+
+-- an error that a client tries again, and that nothing came after: this time it may not have come through
+gave_up as (
+    select attempt_id, component, arg_max(event_id, (ts, event_id)) as event_id, max(ts) as ts
+    from said
+    where mark = 'retried_error' and collective_timeouts = 0 and delta_s between -300 and 60
+    group by attempt_id, component
 ),
 
 -- ranks that lost a peer: what took it is not said
@@ -146,6 +155,10 @@ fallbacks as (
         b.attempt_id, 'software.user_code', 'the scheduler says out of memory; no line says more', null, null, null, 45
     from broken as b
     where b.state = 'OUT_OF_MEMORY'
+    union all
+    select b.attempt_id, g.component, 'the last error before the end, if its client gave up', g.event_id, null, g.ts, 46
+    from broken as b
+    inner join gave_up as g using (attempt_id)
     union all
     select b.attempt_id, 'unattributed', 'ranks lost the connection to a peer and no log says why', d.event_id, null, d.ts, 55
     from broken as b

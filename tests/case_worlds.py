@@ -6,20 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import duckdb
-from worlds import Row, derived, event, job
+from worlds import Row, derived, event, job, signature
 
 from incidentlab.signatures import load_components
 
 START = datetime(2026, 3, 5, 1, 0)
 END = datetime(2026, 3, 5, 3, 0)
-
-
-def signature(name: str, component: str, **values: object) -> Row:
-    """A direct fault in the kernel log, unless `values` say otherwise."""
-    return {
-        "name": name, "channels": ["kernel"], "kind": "fault", "component": component, "strength": "direct",
-        "severity": "error", "tier": 4, "scope": "node", "meaning": f"{name} was seen",
-    } | values  # fmt: skip
 
 
 def neutral(name: str, mark: str | None, channel: str = "slurm", kind: str = "lifecycle", **values: object) -> Row:

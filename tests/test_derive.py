@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 import pytest
-from worlds import derived, event, job, source
+from worlds import derived, event, job, signature, source
 
 from incidentlab import assets, derive, sqlfiles
 from incidentlab.errors import DefinitionError
@@ -11,14 +11,6 @@ from incidentlab.signatures import load_components
 
 START = datetime(2026, 3, 5, 1, 0)
 END = datetime(2026, 3, 5, 3, 0)
-
-
-def signature(name: str, component: str, **values: object) -> dict[str, object]:
-    """One signature row for the kernel channel."""
-    return {
-        "name": name, "channels": ["kernel"], "kind": "fault", "component": component, "strength": "direct",
-        "severity": "error", "tier": 4, "scope": "node", "meaning": f"{name} was seen",
-    } | values  # fmt: skip
 
 
 SIGNATURES = [

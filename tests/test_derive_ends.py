@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 import pytest
+import worlds
 from worlds import Row, derived, event, job, source
 
 from incidentlab.signatures import load_components
@@ -13,10 +14,8 @@ END = datetime(2026, 3, 5, 3, 0)
 
 def signature(name: str, component: str = "", **values: object) -> Row:
     """One signature row, of the controller's log unless `values` say otherwise."""
-    return {
-        "name": name, "channels": ["slurm"], "kind": "lifecycle", "component": component, "strength": "none",
-        "severity": "error", "tier": 0, "scope": "node", "meaning": f"{name} was seen",
-    } | values  # fmt: skip
+    quiet = {"channels": ["slurm"], "kind": "lifecycle", "strength": "none", "tier": 0}
+    return worlds.signature(name, component, **quiet | values)
 
 
 JOB = {"channels": ["job"], "kind": "symptom", "strength": "symptom", "scope": "rank"}

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 import duckdb
 import pytest
+import worlds
 from worlds import Row, derived, event, job, source
 
 from incidentlab.signatures import load_components
@@ -14,10 +15,8 @@ END = datetime(2026, 3, 5, 3, 0)
 
 def signature(name: str, component: str, **values: object) -> Row:
     """One signature of a job's output."""
-    return {
-        "name": name, "channels": ["job"], "kind": "lifecycle", "component": component, "strength": "none",
-        "severity": "error", "tier": 0, "scope": "job", "meaning": f"{name} was seen",
-    } | values  # fmt: skip
+    quiet = {"channels": ["job"], "kind": "lifecycle", "strength": "none", "tier": 0, "scope": "job"}
+    return worlds.signature(name, component, **quiet | values)
 
 
 KNOWLEDGE = {

@@ -3,20 +3,12 @@
 from datetime import datetime, timedelta
 
 import pytest
-from worlds import derived, event, job
+from worlds import derived, event, job, signature
 
 from incidentlab.signatures import load_components
 
 START = datetime(2026, 3, 5, 1, 0)
 END = datetime(2026, 3, 5, 3, 0)
-
-
-def signature(name: str, component: str, **values: object) -> dict[str, object]:
-    """One signature row for the kernel channel."""
-    return {
-        "name": name, "channels": ["kernel"], "kind": "fault", "component": component, "strength": "direct",
-        "severity": "error", "tier": 4, "scope": "node", "meaning": f"{name} was seen",
-    } | values  # fmt: skip
 
 
 def lifecycle(name: str, mark: str, channel: str = "slurm") -> dict[str, object]:

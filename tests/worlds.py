@@ -45,6 +45,14 @@ def _implied(given: Mapping[str, Sequence[Row]]) -> list[Row]:
     return [source(name, channels[name], stamps) for name, stamps in sorted(named.items())]
 
 
+def signature(name: str, component: str, **values: Any) -> Row:
+    """One signature: a direct fault in the kernel log, unless `values` say otherwise."""
+    return {
+        "name": name, "channels": ["kernel"], "kind": "fault", "component": component, "strength": "direct",
+        "severity": "error", "tier": 4, "scope": "node", "meaning": f"{name} was seen",
+    } | values  # fmt: skip
+
+
 def source(source_id: str, channel: str, stamps: Sequence[datetime] = (), **values: Any) -> Row:
     """One used source."""
     return {

@@ -37,7 +37,7 @@ fresh as (
             ts_uncertainty_s,
             last_value(case when is_banner then {'line_no': line_no, 'ts': ts} end ignore nulls) over in_source as banner,
             max(case when not is_banner and kind <> 'symptom' then line_no end) over in_source as new_line
-        from (select *, signature like 'slurm-banner-%' as is_banner from live where channel = 'job')
+        from (select *, is_banner(channel, signature) as is_banner from live where channel = 'job')
         window in_source as (partition by source_id order by line_no, event_id rows unbounded preceding)
     )
     where new_line > banner.line_no and ts = banner.ts and coalesce(ts_uncertainty_s > 1, true)

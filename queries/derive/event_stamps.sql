@@ -9,7 +9,7 @@ with placed as (
         e.event_id,
         e.source_id,
         e.line_no,
-        e.channel = 'job' and e.signature like 'slurm-banner-%' as is_banner,
+        is_banner(e.channel, e.signature) as is_banner,
         e.channel = 'job' and coalesce(e.ts_uncertainty_s > 60, true) as is_lent,
         e.ts_uncertainty_s,
         e.uptime_s,
@@ -26,7 +26,7 @@ with placed as (
             min(local_ts) over (partition by source_id order by line_no, event_id rows between 1 following and unbounded following)
                 as earliest_later_ts,
             -- a step daemon writes the host's zone into a container's output; unstamped lines after it took over its time
-            last_value(case when channel = 'job' and signature like 'slurm-banner-%' then local_ts end ignore nulls)
+            last_value(case when is_banner(channel, signature) then local_ts end ignore nulls)
                 over (partition by source_id order by line_no, event_id rows unbounded preceding) as banner_ts
         from intake.events
     ) as e

@@ -31,7 +31,7 @@ with spans as (
 banners as (
     select distinct source_id, local_ts
     from intake.events
-    where channel = 'job' and signature like 'slurm-banner-%'
+    where is_banner(channel, signature)
 ),
 
 stamps as (

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from incidentlab.model import PLACEHOLDER_YEAR, Stamp
-from incidentlab.scan import Page, decoded
+from incidentlab.pages import Page, decoded
 
 _STAMPISH = re.compile(rb"\d\d:\d\d|\[ *\d+\.\d{6}|^\d{9,10}\.\d|^\d+,\d+,\d+,")
 _LOOK_AT = 400

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from intake_samples import ALL
 
-from incidentlab import codecs, envelopes, events, reading, scan
-from incidentlab.scan import Re2, Scanner, pages
+from incidentlab import codecs, envelopes, events, reading
+from incidentlab import pages as pages_module
+from incidentlab.pages import decoded, pages
+from incidentlab.scan import Re2, Scanner
 
 SCANNER = Scanner(ALL)
 FALLBACK = Scanner(ALL, Re2)
@@ -68,11 +70,11 @@ def test_lines_add_up_for_any_bytes(data):
 def test_every_line_that_python_finds_is_found_by_both_engines(data):
     """The searches agree with asking every text every pattern."""
     expected = {
-        (number, scan.decoded(text), signature.name)
-        for number, line in enumerate(scan._ANSI.sub(b"", data).split(b"\n"), 1)
+        (number, decoded(text), signature.name)
+        for number, line in enumerate(pages_module._ANSI.sub(b"", data).split(b"\n"), 1)
         for text in line.split(b"\r")
         for signature in ALL
-        if re.search(signature.pattern, scan.decoded(text), re.ASCII)
+        if re.search(signature.pattern, decoded(text), re.ASCII)
     }
     for scanner in (SCANNER, FALLBACK):
         found = {

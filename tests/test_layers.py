@@ -16,8 +16,8 @@ PACKAGE = Path(__file__).parents[1] / "incidentlab"
 
 GROUND = {"errors", "model", "assets", "sqlfiles", "configuration", "knowledge", "hosts", "stamps", "codecs", "neutral"}
 FAMILIES = {"envelopes", "parsers", "signatures", "baselines"}
-STAGES = {"discover", "scan", "neighbours", "events", "warehouse", "simulate"}
-STRINGS = {"reading", "shards", "derive"}
+STAGES = {"discover", "pages", "scan", "neighbours", "events", "warehouse", "simulate"}
+STRINGS = {"tally", "search", "reading", "shards", "derive"}
 REPORT_WING = {"answers", "canvas", "charts", "pictures", "figures", "report"}
 COMMAND_WING = {"cli", "commands", "options", "outputs", "pipeline", "summary", "verdicts", "formats", "terminal"}
 
@@ -25,9 +25,12 @@ MAY_IMPORT = {
     **dict.fromkeys(GROUND, GROUND),
     **dict.fromkeys(FAMILIES, GROUND),
     **dict.fromkeys(STAGES, GROUND | FAMILIES),
-    # These two take the pages and candidates that scan hands out.
-    **dict.fromkeys(("neighbours", "events"), GROUND | FAMILIES | {"scan"}),
+    # These take what one of the others makes: pages, and the candidates on them.
+    **dict.fromkeys(("scan", "neighbours"), GROUND | FAMILIES | {"pages"}),
+    "events": GROUND | FAMILIES | {"scan"},
     **dict.fromkeys(STRINGS, GROUND | FAMILIES | STAGES),
+    "search": GROUND | FAMILIES | STAGES | {"tally"},
+    "reading": GROUND | FAMILIES | STAGES | {"tally", "search"},
     "shards": GROUND | FAMILIES | STAGES | {"reading"},
     **dict.fromkeys(REPORT_WING, GROUND | REPORT_WING),
     **dict.fromkeys(COMMAND_WING, GROUND | FAMILIES | STAGES | STRINGS | REPORT_WING | COMMAND_WING),

@@ -5,8 +5,10 @@ import re
 import pytest
 from intake_samples import ALL, STEP, WATCHDOG, XID, signature
 
+from incidentlab import pages as pages_module
 from incidentlab import scan
-from incidentlab.scan import Re2, Scanner, pages
+from incidentlab.pages import HEAD_BYTES, LINE_BYTES, Page, pages
+from incidentlab.scan import Re2, Scanner
 
 ENGINES = [pytest.param(scan.Hyperscan, id="hyperscan"), pytest.param(Re2, id="re2")]
 HIT = b"NVRM: Xid (PCI:0000:1b:00): 79, x"
@@ -94,12 +96,12 @@ def test_a_huge_line_is_cut_and_counted_once(engine):
     assert (first, second, names) == (1, 2, ["xid", "xid-bus"])
     assert text.startswith("head of line aaa")
     assert HIT.decode() in text
-    assert len(text) <= scan.HEAD_BYTES + scan.LINE_BYTES + 5
+    assert len(text) <= HEAD_BYTES + LINE_BYTES + 5
 
 
 def test_a_line_without_an_end_takes_bounded_memory(monkeypatch):
     """An endless line is searched in parts, and what lies across two parts is found."""
-    monkeypatch.setattr(scan, "OPEN_LINE_BYTES", 100_000)
+    monkeypatch.setattr(pages_module, "OPEN_LINE_BYTES", 100_000)
     data = b"a" * 99_990 + HIT + b"c" * 300_000 + b"\n" + HIT
     assert {line for line, _, _ in found(data, block=50_000)} == {1, 2}
     assert max(len(page.data) for page in pages(data[n : n + 50_000] for n in range(0, len(data), 50_000))) < 200_000
@@ -166,7 +168,7 @@ def test_a_pattern_beyond_hyperscan_is_searched_by_re2():
 
 def test_lines_before_a_place_stop_where_they_are_known():
     """Lines that were looked at before are not cut out again; one that begins before the limit is left out."""
-    page = scan.Page(b"one\ntwo\nthree\n", first_line=1, offset=100)
+    page = Page(b"one\ntwo\nthree\n", first_line=1, offset=100)
     assert list(page.lines_before(14, 104)) == [(108, b"three\n"), (104, b"two\n")]
     assert list(page.lines_before(14, 105)) == [(108, b"three\n")]
 

@@ -20,8 +20,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-BLOCK_BYTES = 2 << 20
-"""How much is decompressed at a time."""
+BLOCK_BYTES = 256 << 10
+"""How much is handed on at a time: every block but the last has this size, so that content is cut the same way
+however it is stored. It stays in a core's cache while it is hashed, searched and counted."""
 
 MAX_NESTING = 3
 """How many codecs may be wrapped around each other."""
@@ -38,7 +39,7 @@ MAX_MEMORY = 256 << 20
 _FED_BYTES = 64 << 10
 """How much a decoder gets at a time: at the end of each member it copies what it did not need."""
 
-_MADE_BYTES = 256 << 10
+_MADE_BYTES = 128 << 10
 """How much a decoder gives at a time: what it has not given yet when it finds damage is lost."""
 
 
@@ -139,20 +140,22 @@ def _raw_blocks(file: IO[bytes], stream: Stream, *, is_member: bool) -> Iterator
 
 
 def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """The same bytes in blocks of at least BLOCK_BYTES, but for the last; what precedes an error is delivered."""
+    """The same bytes in blocks of BLOCK_BYTES, but for the last; what precedes an error is delivered."""
     held: list[bytes] = []
     size = 0
     try:
         for part in parts:
             held.append(part)
             size += len(part)
-            if size >= BLOCK_BYTES:
-                yield b"".join(held)
-                held, size = [], 0
+            while size >= BLOCK_BYTES:
+                joined = held[0] if len(held) == 1 else b"".join(held)
+                yield joined[:BLOCK_BYTES]
+                held = [joined[BLOCK_BYTES:]] if size > BLOCK_BYTES else []
+                size -= BLOCK_BYTES
     except _FAULTS:
         yield b"".join(held)
         raise
-    if held:
+    if size:
         yield b"".join(held)
 
 

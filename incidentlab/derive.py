@@ -4,14 +4,14 @@ Each file is one SELECT; Python makes the table of its name, checks that its col
 the questions of `queries/` as views (or table macros, if they have parameters) beside the tables.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from incidentlab import assets, sqlfiles, warehouse
+from incidentlab import assets, intake, sqlfiles, warehouse
 from incidentlab.errors import DefinitionError
 from incidentlab.knowledge import KNOWLEDGE, META, POISSON_LIMITS, SETTINGS
 from incidentlab.model import SCHEMA_VERSION, Table
@@ -23,18 +23,22 @@ POISSON_TABLE_EVENTS = 2_000
 
 def build(
     target: Path,
-    shards: Path | None,
+    folder: Path | None,
+    shards: Mapping[str, Sequence[str]],
     rows: Mapping[str, Iterable[Mapping[str, Any]]],
     *,
+    old: Path | None = None,
+    unchanged: Collection[str] | None = None,
     keeps_settings: bool = False,
 ) -> None:
-    """Publish a warehouse at `target`: its old content, the shards' new content, and everything derived from both.
+    """Publish a warehouse at `target`: what was read now and before (see `intake.load`), and all that follows from it.
 
+    What was read before stands in the warehouse at `old`.
     `rows` are the rows of the knowledge tables by table name; `meta` gets the schema version added. The settings among
     them count for old content as well, unless those it came with are kept.
     """
-    with warehouse.publishing(target, shards) as con:
-        warehouse.load_intake(con, shards)
+    with warehouse.publishing(target, folder, old) as con:
+        intake.load(con, folder, shards, unchanged)
         load_knowledge(con, rows)
         if warehouse.has_old(con):
             _keep_signatures(con)

@@ -8,7 +8,6 @@ evidence is kept with its name: the derivation compares channels and takes its w
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -54,17 +53,6 @@ def rows(candidate: Candidate, prefix: Prefix, channel: str, following: Followin
         return [_progress(signature, groups, common, prefix)]
     common |= {"line_count": line_count, "channel": channel, "signature": signature.name}
     return list(_events(signature, groups, common, prefix))
-
-
-def event_id(digest: str, values: dict[str, Any]) -> str:
-    """16 hex digits that name an event by source content, line, signature and node."""
-    parts = (digest, str(values["line_no"]), str(values.get("signature")), str(values.get("node") or ""))
-    return sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-def record_id(digest: str, values: dict[str, Any]) -> str:
-    """16 hex digits that name an accounting record by source content and line."""
-    return sha256(f"{digest}\0{values['line_no']}".encode()).hexdigest()[:16]
 
 
 def _speaker(matches: Sequence[tuple[Signature, Any]], channel: str) -> tuple[Signature, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Version of the warehouse's tables; another number means: ingest again."""
 
 REPORT_MARK = b'<meta name="generator" content="incidentlab'
@@ -77,8 +77,8 @@ SOURCES = Table.of(
     """
     source_id       VARCHAR    first 16 hex digits of the digest
     path            VARCHAR    as given or found; a member of an archive follows a "!"
-    digest          VARCHAR    SHA-256 of the decompressed bytes
-    heads           VARCHAR[]  first 16 hex digits of the SHA-256 of its first 64, 128, ... bytes, up to 1 MiB
+    digest          VARCHAR    BLAKE3 of the decompressed bytes; beyond 256 KiB the digests of its blocks, chained
+    heads           VARCHAR[]  first 16 hex digits of the BLAKE3 of its first 64, 128, ... bytes, up to 256 KiB
     bytes           BIGINT     decompressed size
     lines           BIGINT     physical lines; matched + unmatched + unparsed
     matched_lines   BIGINT     lines that became an event, a record or a progress mark
@@ -183,8 +183,22 @@ PROGRESS = Table.of(
     """,
 )
 
+READINGS = Table.of(
+    "readings",
+    "one source as it was read last: what a later reading need not read again",
+    """
+    path        VARCHAR  path of the source
+    file        VARCHAR  path of the file it was read from; the members of an archive share one
+    size        BIGINT   size of that file on the disk
+    modified_ns BIGINT   its modification time, in nanoseconds since 1970
+    knowledge   VARCHAR  hash of the program's version and the signatures it was read with
+    source_id   VARCHAR  the content it had
+    prefix      VARCHAR  what stays when it grows, as JSON; NULL if it must then be read as a whole
+    """,
+)
+
 INTAKE = (SOURCES, EVENTS, JOB_RECORDS, PROGRESS)
-"""The tables that a shard holds; in the warehouse they live in schema `intake`."""
+"""The tables that hold what was read; in the warehouse they live in schema `intake`, and READINGS with them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,27 @@
 """Stamps for lines that have none, lent by the lines around them.
 
 NCCL's INFO lines, tracebacks and the tables of torchrun carry no time. Each takes that of the nearest stamped line
-before it, or else after it; how far apart those two are is how uncertain it is.
+before it, or else after it; how far apart those two are is how uncertain it is. Lines of the same page and of the pages
+next to it are looked at; further back, only the ends of pages are.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from incidentlab.model import PLACEHOLDER_YEAR, Stamp
 from incidentlab.pages import Page, decoded
+
+MOST_PAGES = 256
+"""How many pages back a stamp may lie: beyond that it says nothing about when a line was written."""
+
+MOST_TAIL_LINES = 64
+"""How many lines at the end of a page are looked at."""
+
+TAIL_BYTES = 64 << 10
+"""The same for their size."""
 
 _STAMPISH = re.compile(rb"\d\d:\d\d|\[ *\d+\.\d{6}|^\d{9,10}\.\d|^\d+,\d+,\d+,")
 _LOOK_AT = 400
@@ -19,19 +30,32 @@ _LOOK_AT = 400
 class Neighbours:
     """Lends stamps within one source; asked for places in ascending order, it looks at each line at most once a way.
 
-    `read` gives the stamp of a line's text, or None.
+    `read` gives the stamp of a line's text, or None. `earlier` gives the texts of the pages before the first one that
+    is seen here, nearest first.
     """
 
-    def __init__(self, read: Callable[[str], Stamp | None]) -> None:
+    def __init__(self, read: Callable[[str], Stamp | None], earlier: Callable[[], Iterable[bytes]]) -> None:
         self._read = read
+        self._earlier = earlier
         self._seen_until = 0
         self._last: Stamp | None = None
+        self._last_at = 0
         self._next_at = -1
         self._next: Stamp | None = None
+        self._pages = 0
+        self._tail: Stamp | None = None
+        self._tail_page: int | None = None
 
     def note(self, place: int, stamp: Stamp) -> None:
         """The line at `place` (offset in the whole text) has a stamp of its own."""
-        self._seen_until, self._last = place, stamp
+        self._seen_until = self._last_at = place
+        self._last = stamp
+
+    def end(self, page: Page) -> None:
+        """`page` is done: the last stamp at its end is kept for later pages."""
+        if stamp := self._at_end(page.data):
+            self._tail, self._tail_page = stamp, self._pages
+        self._pages += 1
 
     def lend(self, page: Page, place: int) -> Stamp | None:
         """A stamp for the line that begins at `place` of `page`, or None if no line nearby has one.
@@ -45,12 +69,27 @@ class Neighbours:
         return replace(lender, uncertainty_s=_apart(before, after) if before and after else None)
 
     def _before(self, page: Page, place: int) -> Stamp | None:
-        for _, line in page.lines_before(place, self._seen_until):
+        for offset, line in page.lines_before(place, self._seen_until):
             if stamp := self._stamp(line):
-                self._last = stamp
+                self._last, self._last_at = stamp, offset
                 break
         self._seen_until = page.offset + place
-        return self._last
+        is_near = self._last and self._last_at >= page.offset - len(page.before)
+        return self._last if is_near else self._from_afar()
+
+    def _from_afar(self) -> Stamp | None:
+        """The stamp at the end of the nearest page that has one there."""
+        if self._tail_page is None:
+            self._tail_page = -MOST_PAGES
+            for page, text in enumerate(islice(self._earlier(), MOST_PAGES - self._pages), 1):
+                if stamp := self._at_end(text):
+                    self._tail, self._tail_page = stamp, -page
+                    break
+        return self._tail if self._pages - self._tail_page <= MOST_PAGES else None
+
+    def _at_end(self, text: bytes) -> Stamp | None:
+        lines = text[-TAIL_BYTES:].rstrip(b"\n").rsplit(b"\n", MOST_TAIL_LINES)[-MOST_TAIL_LINES:]
+        return next(filter(None, map(self._stamp, reversed(lines))), None)
 
     def _after(self, page: Page, place: int) -> Stamp | None:
         if self._next_at <= page.offset + place:

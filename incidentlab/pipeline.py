@@ -4,43 +4,52 @@
 end, so that whatever goes wrong, the target is as it was.
 """
 
-import fcntl
 import os
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from incidentlab import __version__, baselines, derive, discover, hosts, shards, signatures
+from incidentlab import (
+    __version__,
+    baselines,
+    derive,
+    discover,
+    executors,
+    hosts,
+    intake,
+    shards,
+    signatures,
+    spool,
+    units,
+    warehouse,
+)
 from incidentlab.configuration import Site, settings_rows
 from incidentlab.discover import Input, Refused
 from incidentlab.errors import InputError, UsageError, WarehouseError
+from incidentlab.manifest import Manifest, assembled, save
+from incidentlab.model import SOURCES
+from incidentlab.shards import Recipe
 from incidentlab.signatures import Signature
+from incidentlab.stores import Store
 from incidentlab.terminal import Talk
+from incidentlab.units import Plan, Reading, Unit
+from incidentlab.workshop import SHARDS, workshop
 
-_FILES_AT_ONCE = 256
-"""How many shards are read together: each of them takes memory as long as the others are open."""
+ALONE_BYTES = 16 << 20
+"""Below this size, all units together, this process reads alone."""
 
 
 def make_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int, talk: Talk) -> pl.DataFrame:
     """Replace `target` by a warehouse of `paths` alone; the sources that were read."""
-    target, found = _settled(target), find(paths)
-    with workshop(target) as folder:
-        fresh = folder / target.name
-        sources = _build(found, fresh, folder / "shards", site, command="report", jobs=jobs, talk=talk)
-        fresh.replace(target)
-    return sources
+    return _build(paths, target, site, command="report", jobs=jobs, talk=talk)
 
 
 def add_to_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int, talk: Talk) -> pl.DataFrame:
     """Add `paths` to what `target` holds, if it exists; the sources that were read."""
-    target, found = _settled(target), find(paths)
-    with workshop(target) as folder:
-        return _build(found, target, folder / "shards", site, command="ingest", jobs=jobs, talk=talk)
+    return _build(paths, target, site, command="ingest", jobs=jobs, talk=talk)
 
 
 def _settled(target: Path) -> Path:
@@ -50,58 +59,60 @@ def _settled(target: Path) -> Path:
     return target.resolve()
 
 
-@contextmanager
-def workshop(target: Path) -> Iterator[Path]:
-    """An empty folder beside `target` for one process at a time; two that add to one warehouse would lose one's work.
-
-    What a killed process left in it is thrown away. Raises `WarehouseError` while another process works there.
-    """
-    folder = target.with_name(f".{target.name}.unfinished")
-    lock = _locked(folder)
-    if lock is None:
-        raise WarehouseError("another process is writing it; wait for that one, or choose another -d", str(target))
-    try:
-        for left in folder.iterdir():
-            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
-
-
-def _locked(folder: Path) -> int | None:
-    """The folder, made if need be, as an open file that holds its lock; None if another process has it."""
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise WarehouseError("stands where the unfinished warehouse is made; move it away", str(folder))
-    folder.mkdir(exist_ok=True)
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if folder.stat().st_ino == os.fstat(lock).st_ino:
-            return lock
-    except (BlockingIOError, FileNotFoundError):  # taken, or just taken away by the process that was done with it
-        pass
-    os.close(lock)
-    return None
-
-
 def _build(
-    found: Sequence[Input | Refused],
+    paths: Sequence[str],
     target: Path,
-    folder: Path,
     site: Site,
     *,
     command: Literal["report", "ingest"],
     jobs: int,
     talk: Talk,
 ) -> pl.DataFrame:
+    target, found = _settled(target), find(paths)
     patterns = site_signatures(site)
-    sources = read(found, folder, patterns, jobs=jobs, talk=talk)
-    if not has_used(sources):
-        raise InputError(_nothing_used(sources))
-    talk.say("building  the warehouse", level=1)
-    derive.build(target, folder, knowledge_rows(site, patterns, command), keeps_settings=not site.is_given)
+    with workshop(target) as folder:
+        how = shards.recipe(Store(folder / SHARDS), patterns)
+        plan = units.plan(found, how.knowledge, known_readings(target, how.knowledge))
+        manifest = read(plan, how, jobs=jobs, talk=talk)
+        sources = pl.concat([manifest.sources, known_sources(target, plan.unchanged)]).sort("path")
+        if not has_used(sources):
+            raise InputError(_nothing_used(sources))
+        if plan.units or command == "report" or site.is_given:
+            talk.say("building  the warehouse", level=1)
+            save(manifest, folder)
+            derive.build(
+                target,
+                folder,
+                {table: [how.store.url(name) for name in names] for table, names in manifest.shards.items()},
+                knowledge_rows(site, patterns, command),
+                old=target if _is_needed(target, plan, manifest, command) else None,
+                unchanged=plan.unchanged if command == "report" else None,
+                keeps_settings=command == "ingest" and not site.is_given,
+            )
     return sources
+
+
+def known_sources(target: Path, files: Sequence[str]) -> pl.DataFrame:
+    """The sources that were read from `files` and need not be read again, as the warehouse at `target` has them."""
+    if not files:
+        return spool.frame(SOURCES, ())
+    with warehouse.open_readonly(target) as con:
+        rows = intake.sources_of(con, files)
+    return spool.frame(SOURCES, [dict(zip(SOURCES.names, row, strict=True)) for row in rows])
+
+
+def _is_needed(target: Path, plan: Plan, manifest: Manifest, command: str) -> bool:
+    """Whether what the warehouse holds is a part of what it will hold."""
+    return target.exists() and bool(command == "ingest" or plan.unchanged or manifest.kept.height)
+
+
+def known_readings(target: Path, knowledge: str) -> list[Reading]:
+    """What the warehouse at `target` says of what it has read; nothing if there is none, or one of other tables."""
+    try:
+        with warehouse.open_readonly(target) as con:
+            return units.readings_of(intake.readings(con, knowledge))
+    except WarehouseError:
+        return []
 
 
 def find(paths: Sequence[str]) -> list[Input | Refused]:
@@ -115,15 +126,27 @@ def find(paths: Sequence[str]) -> list[Input | Refused]:
     return [*inputs, *refused]
 
 
-def read(
-    found: Sequence[Input | Refused], folder: Path, patterns: Sequence[Signature], *, jobs: int, talk: Talk
-) -> pl.DataFrame:
-    """Have every file that was found read into shards in `folder`; one row a source, by path."""
-    with talk.progress("reading", sum(item.size for item in found if isinstance(item, Input))) as advance:
-        shards.ingest(found, folder, patterns, jobs=jobs, on_progress=advance)
-    files = sorted((folder / "sources").glob("*.parquet"))
-    parts = range(0, len(files), _FILES_AT_ONCE)
-    return pl.concat([pl.read_parquet(files[part : part + _FILES_AT_ONCE]) for part in parts]).sort("path")
+def read(plan: Plan, how: Recipe, *, jobs: int, talk: Talk) -> Manifest:
+    """Have the units of `plan` read into shards, but for those that are done; what they say together."""
+    done = spool.committed(how.store, how.knowledge)
+    open_units = [unit for unit in plan.units if unit.key not in done]
+    with talk.progress("reading", sum(unit.size for unit in plan.units)) as advance:
+        advance(sum(unit.size for unit in plan.units if unit.key in done))
+        for unit in executors.run(shards.read_unit, open_units, how, jobs=_workers(open_units, jobs)):
+            advance(unit.size)
+    return assembled(spool.told(how.store, how.knowledge, [unit.key for unit in plan.units]), how.knowledge)
+
+
+def _workers(todo: Sequence[Unit], jobs: int) -> int:
+    """How many processes; below ALONE_BYTES others would take longer to start than to work."""
+    weight = sum(unit.weight for unit in todo)
+    return 1 if weight < ALONE_BYTES else min(jobs or os.cpu_count() or 1, len(todo))
+
+
+def look(paths: Sequence[str], folder: Path, patterns: Sequence[Signature], *, jobs: int, talk: Talk) -> pl.DataFrame:
+    """What a reading of `paths` finds: their rows of `sources`; the shards are left in `folder`."""
+    how = shards.recipe(Store(folder), patterns)
+    return read(units.plan(find(paths), how.knowledge), how, jobs=jobs, talk=talk).sources
 
 
 def has_used(sources: pl.DataFrame) -> bool:

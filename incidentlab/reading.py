@@ -1,27 +1,28 @@
-"""One source's bytes become rows and the account of its lines, in a single pass.
+"""The bytes of a source, or of a range of it, become rows and the account of its lines, in a single pass.
 
 The content decides how it is read: a structured parser takes it whole, else an envelope heads it and its lines are
 searched, else it is taken for the plain output of a job.
 """
 
+import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from hashlib import sha256
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO
+
+from msgspec.structs import replace
 
 from incidentlab import envelopes, parsers
-from incidentlab.codecs import Stream
+from incidentlab.codecs import BLOCK_BYTES, Stream
+from incidentlab.content import Content, pages_before, ranged, whole
 from incidentlab.model import REPORT_MARK, Row
-from incidentlab.pages import decoded, pages
-from incidentlab.parsers import HEAD_BYTES, Parser, Unparsed
+from incidentlab.pages import BOM, decoded, pages, plain
+from incidentlab.parsers import Parser, Unparsed
+from incidentlab.parts import Part, chain, joined
 from incidentlab.scan import Scanner
 from incidentlab.search import Search
-from incidentlab.tally import LINE_COLUMNS, Tally
+from incidentlab.tally import Tally
 
-FIRST_HEAD_BYTES = 64
-LAST_HEAD_BYTES = 1 << 20
-"""How much of the beginning of a source is hashed on its own, doubling: a file that grows keeps these digests."""
+Emit = Callable[[Row], None]
 
 BINARY_SHARE = 0.05
 """Content with more control characters than this is no text; random bytes have twice as many."""
@@ -29,33 +30,75 @@ BINARY_SHARE = 0.05
 _DUCKDB_MARK_AT = 8
 """Where a DuckDB file says what it is, behind a checksum (duckdb src/storage/storage_info.cpp)."""
 
-_BOM = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _HOLE = re.compile(rb"\0{64,}")
 _TEXT_BYTES = bytes([*b"\a\b\t\n\v\f\r\x1b\x1e", *range(0x20, 0x100)])
 
 
-def read(stream: Stream, scanner: Scanner, emit: Callable[[Row], None]) -> dict[str, Any]:
-    """Hand the rows of `stream` to `emit` and return its columns of `sources`, but for path and time.
+def read(stream: Stream, scanner: Scanner, emit: Emit) -> list[Part]:
+    """Hand the rows of a whole source to `emit`; what is known of it comes back, a cut of the stream as its reason.
 
-    Rows come without ids, which need the digest of the whole. A cut of the stream is told as the reason.
+    Rows come without ids, which need the digest of the whole.
     """
-    head = stream.peek(HEAD_BYTES)
-    if reason := _no_log(head):
-        status = "failed" if stream.cut and not head else "unused"
-        return {"status": status, "reason": stream.cut or reason, **dict.fromkeys(LINE_COLUMNS, 0)}
-    content = _Content(stream)
-    head = content.cleaned(head.removeprefix(_BOM))
+    content = whole(stream)
+    if reason := _no_log(content.head):
+        status = "failed" if stream.cut and not content.head else "unused"
+        return [Part(status=status, reason=stream.cut or reason, is_read=status == "unused")]
+    parts = _read(content, scanner, emit)
+    return [*parts[:-1], replace(parts[-1], reason=stream.cut)]
+
+
+def read_range(file: IO[bytes], start: int, stop: int | None, scanner: Scanner, emit: Emit) -> list[Part]:
+    """The same for a range of a file of plain text that `is_cuttable`; lines are counted from the first.
+
+    The range begins and ends where content may be cut, see `content.ranged`; it may be empty.
+    """
+    content = ranged(file, start, stop)
+    return _read(content, scanner, emit, lambda: pages_before(file, content.lead)) if content else []
+
+
+def is_cuttable(head: bytes) -> bool:
+    """Whether content that begins with `head` can be read in ranges: its lines depend on their neighbours at most."""
+    text = head.removeprefix(BOM)
+    if _no_log(text) or parsers.recognise(text):
+        return False
+    envelope = envelopes.recognise(_shown(text))
+    return envelope is None or envelope.rewriter is None
+
+
+def _read(content: Content, scanner: Scanner, emit: Emit, earlier: Callable[[], Iterable[bytes]] = tuple) -> list[Part]:
     tally = Tally(emit)
-    parser = parsers.recognise(head)
-    if parser:
-        values = _read_structured(parser, content, tally)
-    else:
-        envelope = envelopes.recognise(_shown(head))
-        rewriter = envelope.rewriter() if envelope and envelope.rewriter else None
-        values = Search(scanner, envelope, tally).read(pages(content, rewriter))
-    values |= {"digest": content.digest, "heads": content.heads, "bytes": content.bytes, **tally.columns}
-    return values | _status(stream, values, tally)
+    if parser := parsers.recognise(content.head):
+        return _hashed([_read_structured(parser, content, tally)], content)
+    envelope = envelopes.recognise(_shown(content.head))
+    rewrite = envelope.rewriter() if envelope and envelope.rewriter else None
+    search = Search(scanner, envelope, tally, lambda: (plain(page, rewrite) for page in earlier()))
+    parts = list(
+        search.read(pages(content, rewrite, start=content.lead, stop=content.stop, leads_in=content.start > 0))
+    )
+    return _hashed([joined(parts)] if rewrite else parts, content)
+
+
+def _hashed(parts: Sequence[Part], content: Content) -> list[Part]:
+    """The parts with the digests of their blocks: each has those that begin in it or end before the next."""
+    if not parts:
+        return []
+    starts = [content.start, *(-(-part.start // BLOCK_BYTES) * BLOCK_BYTES for part in parts[1:])]
+    ends = [*starts[1:], content.start + content.bytes]
+    return [_with_digests(part, content, start, end) for part, start, end in zip(parts, starts, ends, strict=True)]
+
+
+def _with_digests(part: Part, content: Content, start: int, end: int) -> Part:
+    first, last = (-(-(place - content.start) // BLOCK_BYTES) for place in (start, end))
+    blocks = content.digests[first:last]
+    return replace(
+        part,
+        start=start,
+        bytes=end - start,
+        heads=() if start else content.heads,
+        blocks="".join(blocks) if start else chain("".join(blocks)),
+        last_block=blocks[-1] if blocks else "",
+    )
 
 
 def _no_log(head: bytes) -> str | None:
@@ -81,63 +124,37 @@ def _shown(head: bytes) -> str:
     return "\n".join(decoded(line) for page in pages([head]) for line in page.data.split(b"\n"))
 
 
-def _status(stream: Stream, values: dict[str, Any], tally: Tally) -> dict[str, Any]:
-    """Used, if anything was caught or the format is known: then silence is evidence too."""
-    if values["format"] == "plain" and not tally.matched:
-        silent = "unknown format, and no line of it matches a signature"
-        return {"status": "unused", "reason": f"{silent}; {stream.cut}" if stream.cut else silent}
-    return {"status": "used", "reason": stream.cut}
-
-
-class _Content:
-    """The blocks of a stream, counted and hashed as they pass; then without byte order mark, and in lines."""
-
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-        self._hash = sha256()
-        head = stream.peek(HEAD_BYTES)
-        self._has_bare_returns = b"\r" in head and b"\n" not in head
-        self._next_head = FIRST_HEAD_BYTES
-        self.heads: list[str] = []
-        self.bytes = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        for block in self._stream.blocks:
-            text = block if self.bytes else block.removeprefix(_BOM)
-            self._pass(memoryview(block))
-            yield self.cleaned(text)
-
-    def _pass(self, block: memoryview) -> None:
-        """Count and hash a block, part by part where a head ends within it."""
-        while self.bytes + len(block) >= self._next_head <= LAST_HEAD_BYTES:
-            left = self._next_head - self.bytes
-            self._hash.update(block[:left])
-            self.heads.append(self.digest[:16])
-            self.bytes, block, self._next_head = self._next_head, block[left:], 2 * self._next_head
-        self._hash.update(block)
-        self.bytes += len(block)
-
-    def cleaned(self, data: bytes) -> bytes:
-        """`data` with line feeds, where a carriage return alone ends the lines."""
-        return data.replace(b"\r", b"\n") if self._has_bare_returns else data
-
-    @property
-    def digest(self) -> str:
-        return self._hash.hexdigest()
-
-
-def _read_structured(parser: Parser, content: Iterable[bytes], tally: Tally) -> dict[str, Any]:
+def _read_structured(parser: Parser, content: Iterable[bytes], tally: Tally) -> Part:
     defaults = {"events": {"channel": parser.channel, "line_count": 1}}
-    for result in parser.parse(_numbered(content, tally)):
+    lines = _Lines(content)
+    for result in parser.parse(lines):
         if isinstance(result, Unparsed):
             tally.failed(result)
         else:
-            tally.row(replace(result, values={**defaults.get(result.table, {}), **result.values}))
-    return {"format": parser.name, "channel": parser.channel}
+            tally.row(dataclasses.replace(result, values={**defaults.get(result.table, {}), **result.values}))
+    matched, unparsed = tally.taken()
+    return Part(
+        line_feeds=lines.line_feeds,
+        is_open=lines.is_open,
+        is_tail=True,
+        format=parser.name,
+        channel=parser.channel,
+        matched=matched,
+        unparsed=unparsed,
+    )
 
 
-def _numbered(content: Iterable[bytes], tally: Tally) -> Iterator[tuple[int, str]]:
-    for page in pages(content):
-        tally.page(page)
-        lines = page.data.removesuffix(b"\n").split(b"\n")
-        yield from ((number, decoded(line)) for number, line in enumerate(lines, page.first_line))
+class _Lines:
+    """The lines of content, numbered and decoded, and how many there were."""
+
+    def __init__(self, content: Iterable[bytes]) -> None:
+        self._content = content
+        self.line_feeds = 0
+        self.is_open = False
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        for page in pages(self._content):
+            lines = page.data.removesuffix(b"\n").split(b"\n")
+            yield from ((number, decoded(line)) for number, line in enumerate(lines, page.first_line))
+            self.is_open = not page.data.endswith(b"\n")
+            self.line_feeds += len(lines) - self.is_open

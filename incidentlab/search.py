@@ -1,8 +1,8 @@
 """Sources of lines: where signatures match, a line becomes rows; the headers of its lines tell about the source."""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -10,7 +10,8 @@ from incidentlab import envelopes, events
 from incidentlab.envelopes import Envelope
 from incidentlab.model import Prefix, Stamp
 from incidentlab.neighbours import Neighbours
-from incidentlab.pages import HEAD_BYTES, LINE_BYTES, Page, decoded
+from incidentlab.pages import HEAD_BYTES, LINE_BYTES, LOOK_AHEAD, Page, decoded
+from incidentlab.parts import Part, heard
 from incidentlab.scan import Candidate, Scanner
 from incidentlab.tally import Tally
 
@@ -21,31 +22,59 @@ SAMPLE_LINES = 200
 class Search:
     """Reading a source line by line where signatures match."""
 
-    def __init__(self, scanner: Scanner, head: Envelope | None, tally: Tally) -> None:
+    def __init__(
+        self, scanner: Scanner, head: Envelope | None, tally: Tally, earlier: Callable[[], Iterable[bytes]] = tuple
+    ) -> None:
         self._scanner = scanner
         self._head = head
         self._tally = tally
         self._channel = (head.channel or "daemon") if head else "job"
         self._witness = Witness()
-        self._neighbours = Neighbours(lambda text: envelopes.peel(text, head).stamp)
+        self._neighbours = Neighbours(lambda text: envelopes.peel(text, head).stamp, earlier)
 
-    def read(self, found: Iterable[Page]) -> dict[str, Any]:
-        """Make rows of the pages of the source; what its lines say of it as a whole comes back."""
+    def read(self, found: Iterable[Page]) -> Iterator[Part]:
+        """Make rows of the pages; what they say of the source, in parts, of which the last may change when it grows."""
         page = None
+        account = Account()
         for page in found:
-            if page.first_line == 1:
+            if page.following < LOOK_AHEAD and not account.is_tail:
+                if account.first and not account.is_open:  # within an endless line nothing can be cut
+                    yield self._part(account)
+                    account = Account()
+                account.is_tail = True
+            if page.first_line == 1 and not page.start:
                 self._sample(line for _, line in islice(page.lines_from(0), SAMPLE_LINES))
             for candidate in self._scanner.candidates(page):
                 self._candidate(page, candidate)
-            self._tally.page(page)
-        if page:
-            self._sample(reversed([line for _, line in islice(page.lines_before(len(page.data)), SAMPLE_LINES)]))
-        channel = self._witness.channel or self._channel
-        return {
-            "format": self._head.name if self._head else "plain",
-            "channel": self._head.channel or channel if self._head else "job",
-            **self._witness.columns,
-        }
+            self._neighbours.end(page)
+            if page.first_line > 0:
+                account.add(page)
+            else:
+                self._witness = Witness()
+        if page and not page.following:
+            fresh = SAMPLE_LINES if page.start else max(page.last_line - SAMPLE_LINES, 0)
+            count = min(fresh, SAMPLE_LINES)
+            self._sample(reversed([line for _, line in islice(page.lines_before(len(page.data)), count)]))
+        if account.first:
+            yield self._part(account)
+
+    def _part(self, account: "Account") -> Part:
+        said, self._witness = self._witness, Witness()
+        matched, unparsed = self._tally.taken()
+        name = self._head.name if self._head else "plain"
+        channel = self._head.channel if self._head else "job"
+        return Part(
+            start=account.first.start if account.first else 0,
+            line_feeds=account.line_feeds,
+            is_open=account.is_open,
+            is_tail=account.is_tail,
+            format=name,
+            channel=self._channel,
+            channels={} if channel else said.channels,
+            matched=matched,
+            unparsed=unparsed,
+            **said.columns,
+        )
 
     def _sample(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -66,6 +95,22 @@ class Search:
 
         for row in events.rows(candidate, prefix, prefix.channel or self._channel, following):
             self._tally.row(row)
+
+
+@dataclass(slots=True)
+class Account:
+    """The pages of a part as they are read: the first, their line feeds, and whether the last line has no end."""
+
+    is_tail: bool = False
+    first: Page | None = None
+    line_feeds: int = 0
+    is_open: bool = False
+
+    def add(self, page: Page) -> None:
+        """The next page."""
+        self.first = self.first or page
+        self.line_feeds += page.line_at(len(page.data)) - page.first_line
+        self.is_open = not page.data.endswith(b"\n")
 
 
 class Witness:
@@ -91,18 +136,17 @@ class Witness:
                 self._offsets.add(prefix.stamp.utc_offset_s)
 
     @property
-    def channel(self) -> str | None:
-        """The kernel's if it was heard, for its silence counts; else the most frequent."""
-        ranked = sorted(self._channels.items(), key=lambda item: (item[0] != "kernel", -item[1], item[0]))
-        return ranked[0][0] if ranked else None
+    def channels(self) -> dict[str, int]:
+        """How many lines spoke for each channel."""
+        return dict(sorted(self._channels.items()))
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Columns of `sources`; a host or offset only if all lines agree."""
+        """What a `Part` keeps of it."""
         return {
-            "host": next(iter(self._hosts)) if len(self._hosts) == 1 else None,
+            "hosts": heard(self._hosts),
+            "offsets": heard(self._offsets),
             "first_local_ts": self._first.local_ts if self._first else None,
             "last_local_ts": self._last.local_ts if self._last else None,
-            "utc_offset_s": next(iter(self._offsets)) if len(self._offsets) == 1 else None,
             "has_year": self._first.has_year if self._first else None,
         }

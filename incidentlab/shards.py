@@ -1,168 +1,109 @@
-"""Inputs become Parquet shards: folder/TABLE/KEY.parquet, one key an input or archive member.
+"""One unit of work becomes its shards; the same function on every executor, here and on other machines.
 
-The key is the hash of the shown path. A shard appears by renaming, that of `sources` last: it commits the unit, and
-carries a mark of the file's size and time and of this program's knowledge. A unit whose mark still holds is not read
-again. Whatever goes wrong with one input is written down as its failure, and the others go on.
+A unit is idempotent: its shards are named by what it reads and with which knowledge, appear by renaming, and hold the
+same bytes whoever writes them. Whatever goes wrong with one file is written down as its failure, and the others go on.
 """
 
-import os
-import signal
 import tarfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
-from itertools import chain, count
-from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from pathlib import Path
-from threading import Thread
 from typing import Any
 
-import polars as pl
+import msgspec
 
-from incidentlab import __version__, discover, events, reading
+from incidentlab import __version__, discover, reading
 from incidentlab.codecs import MAX_NESTING, Stream, open_stream
 from incidentlab.discover import Input, Refused
-from incidentlab.model import INTAKE, SOURCES, Row, Table
+from incidentlab.parts import Part
 from incidentlab.scan import Scanner
-from incidentlab.signatures import Signature
+from incidentlab.signatures import Signature, load_signatures
+from incidentlab.spool import Spool
+from incidentlab.stores import Store
+from incidentlab.units import Reading, Span, Unit
 
-SPILL_ROWS = 100_000
-"""How many rows of one unit are held before they are written away."""
-
-SPILL_SIZE = 64 << 20
-"""The same for how large they are together; see `_weight`."""
-
-ALONE_BYTES = 16 << 20
-"""Below this size, all inputs together, other processes would take longer to start than to work."""
-
-FILE_BYTES = 32 << 10
-"""What opening and storing one input costs, as if it were so much longer."""
-
-_ITEM_BYTES = 32
 _TAR_HEADER = 512
-_MARK = "incidentlab.mark"
-_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    "VARCHAR": pl.String,
-    "JSON": pl.String,
-    "BIGINT": pl.Int64,
-    "INTEGER": pl.Int32,
-    "DOUBLE": pl.Float64,
-    "BOOLEAN": pl.Boolean,
-    "TIMESTAMP": pl.Datetime("us"),
-    "VARCHAR[]": pl.List(pl.String),
-}
-_TABLES = {table.name: table for table in INTAKE}
 
 
-def ingest(
-    inputs: Sequence[Input | Refused],
-    folder: Path,
-    signatures: Sequence[Signature],
-    *,
-    jobs: int = 0,
-    on_progress: Callable[[int], None] | None = None,
-) -> None:
-    """Write the shards of all `inputs` below `folder`; what was refused gets its row of `sources` too.
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """With what and where units are read: the store of the shards, and signatures.
 
-    `jobs` is the number of processes, 0 for one a core. `on_progress` gets the size of each input as it is done, in
-    bytes on the disk.
+    These are `own`, and those that each worker has `shipped`, which need not travel. `knowledge` is the hash of the
+    version and of all signatures; a worker with another version refuses to work.
     """
-    for table in INTAKE:
-        (folder / table.name).mkdir(parents=True, exist_ok=True)
-    ordered = sorted(inputs, key=lambda item: (-_size(item), item.path))
-    report = on_progress or (lambda _: None)
-    workers = min(jobs or os.cpu_count() or 1, len(ordered))
-    if workers <= 1 or sum(_size(item) + FILE_BYTES for item in ordered) < ALONE_BYTES:
-        intake = Intake(folder, signatures)
-        for item in ordered:
-            report(intake.unit(item))
-        return
-    context = get_context("spawn")  # not forked: polars runs threads, and a fork with threads may hang
-    ours, theirs = context.Pipe()
-    with ours, ProcessPoolExecutor(workers, context, _start, (folder, tuple(signatures), theirs)) as pool:
-        try:
-            for size in _run(pool, ordered):
-                report(size)
-        except BaseException:
-            ours.close()
-            pool.shutdown(cancel_futures=True)
-            raise
+
+    store: Store
+    knowledge: str
+    own: tuple[Signature, ...]
+    shipped: bool
 
 
-def _size(item: Input | Refused) -> int:
-    return item.size if isinstance(item, Input) else 0
+def recipe(store: Store, signatures: Sequence[Signature]) -> Recipe:
+    """The recipe for these signatures."""
+    known = set(load_signatures())
+    shipped = known.issubset(signatures)
+    own = tuple(found for found in signatures if not shipped or found not in known)
+    return Recipe(store, knowledge_of(signatures), own, shipped)
 
 
-def _run(pool: Executor, items: Sequence[Input | Refused]) -> Iterator[int]:
-    with _held_interrupts():
-        futures = [pool.submit(_unit, item) for item in items]
-    for future in as_completed(futures):
-        yield future.result()
+def knowledge_of(signatures: Sequence[Signature]) -> str:
+    """16 hex digits for the program's version and the signatures: what was read with others is read again."""
+    known = sorted(map(repr, signatures))
+    return sha256("\n".join([__version__, *known]).encode()).hexdigest()[:16]
 
 
-@contextmanager
-def _held_interrupts() -> Iterator[None]:
-    """Processes started here never hear Ctrl-C, which a terminal sends to all; this one hears it at the end.
-
-    The others end with this one, so that it alone speaks.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def read_unit(unit: Unit, how: Recipe) -> str:
+    """Write the shards of `unit`; its key comes back."""
+    intake = _Intake(how, unit)
+    for span in unit.spans:
+        intake.read(span)
+    intake.spool.commit()
+    return unit.key
 
 
-_started: list["Intake"] = []
+@lru_cache(maxsize=1)
+def _scanner(own: tuple[Signature, ...], shipped: bool, knowledge: str) -> Scanner:
+    """Built once in each process."""
+    known = {*load_signatures(), *own} if shipped else own
+    signatures = sorted(known, key=lambda signature: signature.name)
+    if knowledge_of(signatures) != knowledge:
+        raise RuntimeError("this worker has another version of incidentlab, or other signatures")
+    return Scanner(signatures)
 
 
-def _start(folder: Path, signatures: tuple[Signature, ...], first: Connection | None = None) -> None:
-    """Build the engine of a worker process, once; it ends with the `first` process, however that one ends."""
-    if first:
-        Thread(target=_end_with, args=(first,), daemon=True).start()
-    _started[:] = [Intake(folder, signatures)]
+class _Intake:
+    """Reads the spans of one unit into its spool."""
 
+    def __init__(self, how: Recipe, unit: Unit) -> None:
+        self._scanner = _scanner(how.own, how.shipped, how.knowledge)
+        self.spool = Spool(how.store, how.knowledge, unit.key)
+        self._file: dict[str, Any] = {}
 
-def _end_with(first: Connection) -> None:
-    wait([first])
-    os._exit(1)
-
-
-def _unit(item: Input | Refused) -> int:
-    return _started[0].unit(item)
-
-
-class Intake:
-    """Turns inputs into shards of one folder, with one set of signatures."""
-
-    def __init__(self, folder: Path, signatures: Sequence[Signature]) -> None:
-        self._folder = folder
-        self._scanner = Scanner(signatures)
-        self._knowledge = sha256(repr((__version__, list(signatures))).encode()).hexdigest()[:16]
-
-    def unit(self, item: Input | Refused) -> int:
-        """Write the shards of one input, or of all members of an archive; the size of the input comes back."""
-        if isinstance(item, Refused):
-            self._store_refused(item)
-        elif not self._is_done(item):
-            self._read_file(item)
-        return _size(item)
-
-    def _read_file(self, item: Input) -> None:
+    def read(self, span: Span | Refused) -> None:
+        """Read a span; an archive becomes several sources."""
+        if isinstance(span, Refused):
+            self._file = {"file": span.path}
+            self._refused(span)
+            return
+        item = span.item
+        self._file = {"file": item.path, "size": item.size, "modified_ns": item.modified_ns}
         try:
             with item.file.open("rb") as file:
+                if span.start or span.stop is not None:
+                    parts = reading.read_range(file, span.start, span.stop, self._scanner, self.spool.add)
+                    self._told(item, parts, span.known, span.start)
+                    return
                 stream = open_stream(file)
                 if discover.is_archive(stream.peek(_TAR_HEADER)):
-                    self._store_archive(item, stream)
+                    self._archive(item, stream)
                 else:
-                    self._store_source(item, stream)
+                    self._source(item, stream)
         except Exception as error:  # noqa: BLE001 - one bad file must not stop the others
-            self._store_values(item, _failure(error))
+            self._failed(item, error)
 
-    def _store_archive(self, item: Input, stream: Stream, depth: int = 1) -> None:
+    def _archive(self, item: Input, stream: Stream, depth: int = 1) -> None:
         """Each member is a source; the archive's own row says how many there were and whether it ended early."""
         found = 0
         status, fault = "used", None
@@ -170,144 +111,46 @@ class Intake:
             for member in discover.members(item, stream):
                 found += 1
                 if isinstance(member, Refused):
-                    self._store_refused(member)
+                    self._refused(member)
                 else:
-                    self._store_member(*member, depth)
+                    self._member(*member, depth)
         except tarfile.TarError as error:
             status, fault = "failed", str(error)
         reason = "; ".join(filter(None, (f"archive of {found} members", fault, stream.cut)))
-        self._store_values(item, {"format": "tar", "status": status, "reason": reason})
+        self._told(item, [Part(format="tar", status=status, reason=reason, is_read=False)])
 
-    def _store_member(self, item: Input, stream: Stream, depth: int) -> None:
-        if discover.is_archive(stream.peek(_TAR_HEADER)):
-            if depth < MAX_NESTING:
-                self._store_archive(item, stream, depth + 1)
-            else:
-                self._store_values(item, {"status": "unused", "reason": "an archive in an archive; unpack it first"})
-        elif not self._is_done(item):
-            self._store_source(item, stream)
+    def _member(self, item: Input, stream: Stream, depth: int) -> None:
+        if not discover.is_archive(stream.peek(_TAR_HEADER)):
+            self._source(item, stream)
+        elif depth < MAX_NESTING:
+            self._archive(item, stream, depth + 1)
+        else:
+            self._told(item, [_not_read("unused", "an archive in an archive; unpack it first")])
 
-    def _store_source(self, item: Input, stream: Stream) -> None:
-        spool = Spool(self._folder, _key(item.path))
+    def _source(self, item: Input, stream: Stream) -> None:
         try:
-            values = reading.read(stream, self._scanner, spool.add)
-        except Exception as error:  # noqa: BLE001 - as above; rows before the error would be half a source
-            spool.discard()
-            values = _failure(error)
-        self._commit(spool, item, values)
+            self._told(item, reading.read(stream, self._scanner, self.spool.add))
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(item, error)
 
-    def _store_values(self, item: Input, values: dict[str, Any]) -> None:
-        self._commit(Spool(self._folder, _key(item.path)), item, values)
+    def _told(self, item: Input, parts: Sequence[Part], known: Reading | None = None, start: int = 0) -> None:
+        self.spool.tell(item.path, parts, start=start, modified_ts=item.modified_ts, **_known(known), **self._file)
 
-    def _commit(self, spool: "Spool", item: Input, values: dict[str, Any]) -> None:
-        spool.commit({"path": item.path, "modified_ts": item.modified_ts, **values}, self._mark(item))
+    def _failed(self, item: Input, error: Exception) -> None:
+        reason = f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
+        self.spool.give_up(item.path, _not_read("failed", reason), modified_ts=item.modified_ts, **self._file)
 
-    def _store_refused(self, item: Refused) -> None:
+    def _refused(self, item: Refused) -> None:
         status = "failed" if item.reason.startswith("cannot be read") else "unused"
-        values = {"path": item.path, "status": status, "reason": item.reason}
-        Spool(self._folder, _key(item.path)).commit(values, "")
-
-    def _mark(self, item: Input) -> str:
-        return f"{item.size} {item.modified_ns} {self._knowledge}"
-
-    def _is_done(self, item: Input) -> bool:
-        path = self._folder / SOURCES.name / f"{_key(item.path)}.parquet"
-        return path.exists() and pl.read_parquet_metadata(path).get(_MARK) == self._mark(item)
+        self.spool.tell(item.path, [_not_read(status, item.reason)], **self._file)
 
 
-def _failure(error: Exception) -> dict[str, Any]:
-    return {"status": "failed", "reason": f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()}
+def _not_read(status: str, reason: str) -> Part:
+    return Part(status=status, reason=reason, is_read=False)
 
 
-def _key(path: str) -> str:
-    return sha256(path.encode()).hexdigest()[:16]
-
-
-class Spool:
-    """The rows of one unit on their way to its shards; beyond SPILL_ROWS or SPILL_SIZE they wait on the disk."""
-
-    def __init__(self, folder: Path, key: str) -> None:
-        self._folder = folder
-        self._key = key
-        self._rows: dict[str, list[dict[str, Any]]] = {}
-        self._weights = Counter[str]()
-        self._spilled: dict[str, list[Path]] = {}
-
-    def add(self, row: Row) -> None:
-        """One row without ids."""
-        rows = self._rows.setdefault(row.table, [])
-        rows.append(row.values)
-        self._weights[row.table] += _weight(row.values)
-        if len(rows) >= SPILL_ROWS or self._weights[row.table] >= SPILL_SIZE:
-            waiting = self._spilled.setdefault(row.table, [])
-            waiting.append(self._folder / row.table / f".{self._key}-{len(waiting)}.rows")
-            _frame(_TABLES[row.table], rows).write_parquet(waiting[-1])
-            rows.clear()
-            self._weights[row.table] = 0
-
-    def discard(self) -> None:
-        """Forget all rows."""
-        for path in chain.from_iterable(self._spilled.values()):
-            path.unlink()
-        self._rows.clear()
-        self._spilled.clear()
-
-    def commit(self, source: dict[str, Any], mark: str) -> None:
-        """Write the shards with their ids, in place of those of an earlier reading; `sources` says it is done."""
-        for table in reversed(_TABLES):
-            if table != SOURCES.name:
-                self._remove(table)
-        digest = source.get("digest") or sha256(source["path"].encode()).hexdigest()
-        for name in sorted({*self._rows, *self._spilled}):
-            for number, frame in enumerate(self._frames(name)):
-                self._write(_identified(frame, name, digest), self._path(name, number))
-        row = _frame(SOURCES, [{"source_id": digest[:16], **source}])
-        self._write(row, self._path(SOURCES.name, 0), mark)
-        self.discard()
-
-    def _remove(self, table: str) -> None:
-        """The shards of an earlier reading, by name: looking through a folder of many would take longer each time."""
-        for number in count():
-            try:
-                self._path(table, number).unlink()
-            except FileNotFoundError:
-                return
-
-    def _path(self, table: str, number: int) -> Path:
-        return self._folder / table / f"{self._key}{f'-{number}' if number else ''}.parquet"
-
-    def _frames(self, name: str) -> Iterator[pl.DataFrame]:
-        yield from map(pl.read_parquet, self._spilled.get(name, ()))
-        if rows := self._rows.get(name):
-            yield _frame(_TABLES[name], rows)
-
-    def _write(self, frame: pl.DataFrame, path: Path, mark: str = "") -> None:
-        fresh = path.with_name(f".{path.name}.new")
-        frame.write_parquet(fresh, metadata={_MARK: mark})
-        fresh.replace(path)
-
-
-def _weight(values: dict[str, Any]) -> int:
-    """About how many bytes a row's texts and lists hold; what else it has is small."""
-    texts = sum(len(value) for value in values.values() if isinstance(value, str))
-    return texts + sum(_ITEM_BYTES * len(value) for value in values.values() if isinstance(value, list))
-
-
-def _frame(table: Table, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """The rows as a typed frame; absent keys are NULL, and so is a value that does not fit its column."""
-    return pl.DataFrame(
-        [
-            pl.Series(column.name, [row.get(column.name) for row in rows], _TYPES[column.type], strict=False)
-            for column in table.columns
-        ]
-    )
-
-
-def _identified(frame: pl.DataFrame, table: str, digest: str) -> pl.DataFrame:
-    """The frame with its ids, which need the digest of the whole source."""
-    frame = frame.with_columns(pl.lit(digest[:16]).alias("source_id"))
-    if table == "progress":
-        return frame
-    column, make = ("event_id", events.event_id) if table == "events" else ("record_id", events.record_id)
-    keys = frame.select(name for name in ("line_no", "signature", "node") if name in frame.columns)
-    return frame.with_columns(pl.Series(column, [make(digest, row) for row in keys.iter_rows(named=True)], pl.String))
+def _known(known: Reading | None) -> dict[str, Any]:
+    """The columns of PARTS that say what the span goes on from."""
+    if known is None:
+        return {}
+    return {"known_id": known.source_id, "known": msgspec.json.encode(known.prefix).decode()}

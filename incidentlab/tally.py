@@ -5,18 +5,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from incidentlab.model import Row
-from incidentlab.pages import Page
 from incidentlab.parsers import Unparsed
-
-LINE_COLUMNS = ("lines", "matched_lines", "unmatched_lines", "unparsed_lines")
 
 
 @dataclass(slots=True)
 class Tally:
-    """The account of a source's lines: each is matched, unparsed or unmatched, and counted once."""
+    """The account of a source's lines: each is matched, unparsed or unmatched, and counted once.
+
+    Lines before the first lead in: what is found on them goes to whoever reads them, and is not counted here.
+    """
 
     emit: Callable[[Row], None]
-    lines: int = 0
     matched: int = 0
     unparsed: int = 0
     _until: int = 0
@@ -34,25 +33,23 @@ class Tally:
             if identity in self._seen:
                 return
             self._seen.add(identity)
-        self.matched += self._advance(line_no, row.values.get("line_count") or 1)
-        self.emit(row)
+        fresh = self._advance(line_no, row.values.get("line_count") or 1)
+        if line_no > 0:
+            self.matched += fresh
+            self.emit(row)
 
     def failed(self, unparsed: Unparsed) -> None:
         """A line that should have been understood."""
         self.unparsed += self._advance(unparsed.line_no, 1)
 
-    def page(self, page: Page) -> None:
-        """A page that was read."""
-        self.lines = page.last_line
+    def taken(self) -> tuple[int, int]:
+        """How many lines matched, and how many could not be parsed, since this was asked last."""
+        counts = self.matched, self.unparsed
+        self.matched = self.unparsed = 0
+        return counts
 
     def _advance(self, line_no: int, count: int) -> int:
         """How many of these lines were not accounted for yet."""
         fresh = max(line_no + count - 1 - max(self._until, line_no - 1), 0)
         self._until = max(self._until, line_no + count - 1)
         return fresh
-
-    @property
-    def columns(self) -> dict[str, int]:
-        """The line columns of `sources`; they add up."""
-        unmatched = self.lines - self.matched - self.unparsed
-        return dict(zip(LINE_COLUMNS, (self.lines, self.matched, unmatched, self.unparsed), strict=True))

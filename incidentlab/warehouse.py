@@ -13,9 +13,13 @@ from typing import Any
 import duckdb
 
 from incidentlab.errors import WarehouseError
-from incidentlab.model import INTAKE, SCHEMA_VERSION, SOURCES, Table
+from incidentlab.model import SCHEMA_VERSION, Table
 
-_CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",  # a missing table is missing, whatever Python calls by its name
+}
 _BOX = {"enable_external_access": "false", "lock_configuration": "true"}
 
 
@@ -69,14 +73,14 @@ def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:
 
 
 @contextmanager
-def publishing(target: Path, workshop: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def publishing(target: Path, workshop: Path | None, old: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a new file beside `target`, renamed over it when the block ends well.
 
-    It is made in `workshop`, a folder of the same file system, if there is one. What `target` held before is attached
-    as `old`; readers that have it open keep their view of it.
+    It is made in `workshop`, a folder of the same file system, if there is one. What the warehouse at `old` holds is
+    attached as `old`; readers that have it open keep their view of it.
     """
-    if target.exists():
-        open_readonly(target).close()
+    if old:
+        open_readonly(old).close()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=workshop or target.parent) as folder:
         fresh = Path(folder) / "fresh.duckdb"
@@ -84,8 +88,8 @@ def publishing(target: Path, workshop: Path | None = None) -> Iterator[duckdb.Du
         try:
             con.execute("set TimeZone = 'UTC'")
             con.execute(f"attach {literal(str(fresh))} as fresh (storage_version 'v1.0.0')")
-            if target.exists():
-                con.execute(f"attach {literal(str(target))} as old (read_only)")
+            if old:
+                con.execute(f"attach {literal(str(old))} as old (read_only)")
             con.execute("use fresh")
             yield con
             con.execute("use memory")
@@ -110,77 +114,10 @@ def comment(con: duckdb.DuckDBPyConnection, schema: str, table: Table) -> None:
     con.execute("; ".join(texts))
 
 
-def load_intake(con: duckdb.DuckDBPyConnection, shards: Path | None) -> None:
-    """Schema `intake`: what the old warehouse held, and the shards of this run.
-
-    A file that has grown (same path, same beginning, not shorter) replaces its earlier content, and any reading one of
-    which nothing was used; another day's file of the same name comes beside it; the same content under several paths
-    counts once.
-    """
-    con.execute("create schema intake")
-    for table in INTAKE:
-        create(con, "intake", table)
-    for table in INTAKE:
-        _insert_shards(con, shards, table)
-    if has_old(con):
-        _insert_old(con)
-    _name_repeats(con)
-
-
-def _insert_shards(con: duckdb.DuckDBPyConnection, shards: Path | None, table: Table) -> None:
-    """Every source's rows once, even if its content was read under several paths; every source under every path."""
-    files = sorted((shards / table.name).glob("*.parquet")) if shards else []
-    if not files:
-        return
-    names = ", ".join(literal(str(file)) for file in files)
-    read = f"read_parquet([{names}], filename = true)"
-    columns = ", ".join(quoted(name) for name in table.names)
-    unit = r"regexp_extract(filename, '([^/]*?)(-\d+)?\.parquet$', 1)"  # one unit may fill several files
-    once = f"where (source_id, {unit}) in (select (source_id, min({unit})) from {read} group by source_id)"
-    con.execute(
-        f"insert into intake.{table.name} ({columns}) select {columns} from {read} "
-        + ("order by source_id, path" if table is SOURCES else f"{once} order by source_id, line_no, {table.names[0]}")
-    )
-
-
 def has_old(con: duckdb.DuckDBPyConnection) -> bool:
     """Whether the warehouse that is being published takes the place of one, attached as `old`."""
     found = con.execute("select count(*) from duckdb_databases() where database_name = 'old'").fetchone()
     return bool(found and found[0])
-
-
-def _insert_old(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("""
-        create temp table kept as
-        select o.* from old.intake.sources as o
-        where not exists (
-            select 1 from intake.sources as s
-            where s.path = o.path and (
-                s.digest is not distinct from o.digest
-                or o.status <> 'used'
-                or (s.heads[len(o.heads)] = o.heads[-1] and s.bytes >= o.bytes)
-            )
-        )
-    """)
-    con.execute("insert into intake.sources by name from kept")
-    for table in INTAKE[1:]:
-        con.execute(
-            f"insert into intake.{table.name} by name select o.* from old.intake.{table.name} as o "
-            "where o.source_id in (select source_id from kept) "
-            f"and o.source_id not in (select source_id from intake.{table.name})"
-        )
-
-
-def _name_repeats(con: duckdb.DuckDBPyConnection) -> None:
-    """Say of content that was read under several paths which of them counts."""
-    con.execute("""
-        update intake.sources as s set status = 'unused', reason = 'same content as ' || f.path, matched_lines = 0,
-            unmatched_lines = s.lines - s.unparsed_lines
-        from (
-            select digest, min(path) as path from intake.sources where status = 'used' group by digest
-        ) as f
-        where s.digest = f.digest and s.status = 'used' and s.path <> f.path
-    """)
 
 
 def load_rows(

@@ -16,7 +16,7 @@ from small_warehouse import small_warehouse
 
 from incidentlab import cli, errors, options
 from incidentlab.commands import list as list_command
-from incidentlab.model import SCHEMA_VERSION
+from incidentlab.model import READINGS, SCHEMA_VERSION
 
 Run = Callable[..., object]
 
@@ -34,6 +34,7 @@ def warehouse(tmp_path: Path) -> Path:
     con.execute("create table intake.sources as from sources")
     con.execute("create table intake.job_records (source_id text, line_no int, job_id text, step text, state text)")
     con.execute("insert into intake.job_records values ('s1', 7, '4101', null, 'FAILED')")
+    con.execute(f"create table intake.readings ({', '.join(f'{c.name} {c.type}' for c in READINGS.columns)})")
     con.execute(f"insert into meta values ('schema_version', '{SCHEMA_VERSION}')")
     con.execute(f"attach '{file}' as file")
     con.execute("copy from database memory to file")
@@ -210,7 +211,7 @@ def test_foreign_warehouse_is_refused_before_the_work(
 ) -> None:
     """Hours of reading are not thrown away at a target that was wrong from the beginning."""
     read: list[object] = []
-    monkeypatch.setattr("incidentlab.shards.ingest", lambda *_args, **_options: read.append(1))
+    monkeypatch.setattr("incidentlab.shards.read_unit", lambda *_args, **_options: read.append(1))
     (tmp_path / "thesis.duckdb").write_text("my thesis")
 
     assert incidentlab(name, logs, "-d", "thesis.duckdb").code == errors.WarehouseError.exit_code
@@ -532,7 +533,7 @@ def test_interrupted(incidentlab: Run, logs: Path, tmp_path: Path, monkeypatch: 
     def interrupt(*_args: object, **_kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("incidentlab.shards.ingest", interrupt)
+    monkeypatch.setattr("incidentlab.shards.read_unit", interrupt)
 
     assert incidentlab("report", "logs").code == cli.INTERRUPTED
     assert logs.parent == tmp_path

@@ -73,8 +73,8 @@ def test_pickles_are_not_opened(sources: list[dict]):
 
 def scanned(folder: Path, *places: str) -> pl.DataFrame:
     """What the reader says of these places, without a warehouse."""
-    return pipeline.read(
-        pipeline.find([str(path) for place in places for path in logs(place)]),
+    return pipeline.look(
+        [str(path) for place in places for path in logs(place)],
         folder,
         pipeline.site_signatures(load_site(timezone=None)),
         jobs=1,

@@ -197,14 +197,6 @@ def test_pci_spellings_agree(domain, bus, device, function):
     assert events.pci_bdf(plain) == events.pci_bdf(f"{domain:08X}:{bus:02X}:{device:02X}.{function}") == plain
 
 
-def test_ids_depend_on_source_line_signature_and_node_only():
-    """The same line has the same id in every run, and no two lines share one."""
-    values = {"line_no": 7, "signature": "xid", "node": "gpu1", "message": "a"}
-    assert events.event_id("d", values) == events.event_id("d", {**values, "message": "b"})
-    changed = [{**values, key: other} for key, other in (("line_no", 8), ("signature", "y"), ("node", None))]
-    assert len({events.event_id("d", v) for v in [values, *changed]} | {events.event_id("e", values)}) == 5
-
-
 @pytest.mark.parametrize(
     ("hostlist", "expected"),
     [

@@ -14,12 +14,26 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "incidentlab"
 
-GROUND = {"errors", "model", "assets", "sqlfiles", "configuration", "knowledge", "hosts", "stamps", "codecs", "neutral"}
+GROUND = {
+    *("errors", "model", "assets", "sqlfiles", "configuration", "knowledge", "hosts", "stamps", "codecs", "neutral"),
+    *("parts", "stores", "executors"),
+}
 FAMILIES = {"envelopes", "parsers", "signatures", "baselines"}
-STAGES = {"discover", "pages", "scan", "neighbours", "events", "warehouse", "simulate"}
-STRINGS = {"tally", "search", "reading", "shards", "derive"}
+STAGES = {"discover", "pages", "scan", "neighbours", "events", "spool", "warehouse", "simulate"}
+STRINGS = {"content", "tally", "search", "reading", "units", "shards", "manifest", "intake", "derive"}
 REPORT_WING = {"answers", "canvas", "charts", "pictures", "figures", "report"}
-COMMAND_WING = {"cli", "commands", "options", "outputs", "pipeline", "summary", "verdicts", "formats", "terminal"}
+COMMAND_WING = {
+    "cli",
+    "commands",
+    "options",
+    "outputs",
+    "pipeline",
+    "workshop",
+    "summary",
+    "verdicts",
+    "formats",
+    "terminal",
+}
 
 MAY_IMPORT = {
     **dict.fromkeys(GROUND, GROUND),
@@ -30,8 +44,10 @@ MAY_IMPORT = {
     "events": GROUND | FAMILIES | {"scan"},
     **dict.fromkeys(STRINGS, GROUND | FAMILIES | STAGES),
     "search": GROUND | FAMILIES | STAGES | {"tally"},
-    "reading": GROUND | FAMILIES | STAGES | {"tally", "search"},
-    "shards": GROUND | FAMILIES | STAGES | {"reading"},
+    "reading": GROUND | FAMILIES | STAGES | {"content", "tally", "search"},
+    "units": GROUND | FAMILIES | STAGES | {"content", "reading"},
+    "shards": GROUND | FAMILIES | STAGES | {"reading", "units"},
+    "derive": GROUND | FAMILIES | STAGES | {"intake"},
     **dict.fromkeys(REPORT_WING, GROUND | REPORT_WING),
     **dict.fromkeys(COMMAND_WING, GROUND | FAMILIES | STAGES | STRINGS | REPORT_WING | COMMAND_WING),
     "__main__": {"cli"},
@@ -40,7 +56,7 @@ MAY_IMPORT = {
 """Module (or folder) of the package -> those that it may know."""
 
 ONLY = {
-    "duckdb": {"warehouse", "derive", "answers"},
+    "duckdb": {"warehouse", "intake", "derive", "answers"},
     "altair": {"canvas", "charts"},
     "vl_convert": {"pictures"},
     "jinja2": {"report"},

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from incidentlab import pipeline
+from incidentlab import cli, pipeline, shards
 from incidentlab.errors import InputError, WarehouseError
+from incidentlab.shards import Recipe
 from incidentlab.signatures import load_signatures
+from incidentlab.units import Unit
+from incidentlab.workshop import workshop
 
 Run = Callable[..., object]
 
@@ -144,7 +147,7 @@ def test_hostile_name_is_neutral(incidentlab: Run, tmp_path: Path) -> None:
 
 def test_every_row_of_a_large_file_arrives(incidentlab: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file whose rows fill several shards is loaded whole, and once where it lies twice."""
-    monkeypatch.setattr("incidentlab.shards.SPILL_ROWS", 4)
+    monkeypatch.setattr("incidentlab.spool.SPILL_ROWS", 4)
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(KERNEL * 10)
 
@@ -158,22 +161,51 @@ def test_one_process_at_a_time_works_on_a_warehouse(tmp_path: Path) -> None:
     """The second one of two that add to one warehouse would undo the first one's work: it is told to wait."""
     target = tmp_path / "w.duckdb"
     with (
-        pipeline.workshop(target),
+        workshop(target),
         pytest.raises(WarehouseError, match="another process is writing it"),
-        pipeline.workshop(target),
+        workshop(target),
     ):
         pass
-    with pipeline.workshop(target), pipeline.workshop(tmp_path / "other.duckdb"):
+    with workshop(target), workshop(tmp_path / "other.duckdb"):
         pass
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_thrown_away(tmp_path: Path) -> None:
-    """Half-made shards of a run that was killed are neither used nor kept."""
-    left = tmp_path / ".w.duckdb.unfinished" / "shards"
+def test_what_a_killed_process_left_is_gone_on_from(
+    incidentlab: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Units that were done before Ctrl-C are not read again, and afterwards nothing lies beside the warehouse."""
+    monkeypatch.setattr("incidentlab.units.UNIT_FILES", 1)
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_text(KERNEL + name)
+    whole, read = shards.read_unit, list[str]()
+
+    def interrupted(unit: Unit, how: Recipe) -> str:
+        if read:
+            raise KeyboardInterrupt
+        read.append(unit.spans[0].item.path)
+        return whole(unit, how)
+
+    def noted(unit: Unit, how: Recipe) -> str:
+        read.append(unit.spans[0].item.path)
+        return whole(unit, how)
+
+    monkeypatch.setattr(shards, "read_unit", interrupted)
+    assert incidentlab("ingest", "a.log", "b.log").code == cli.INTERRUPTED
+    monkeypatch.setattr(shards, "read_unit", noted)
+    assert incidentlab("ingest", "a.log", "b.log").code == 0
+
+    assert sorted(read) == ["a.log", "b.log"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.log", "b.log", "incidentlab.duckdb"]
+    assert len(rows(incidentlab, "select * from intake.events")) == 2
+
+
+def test_what_a_killed_process_left_half_made_is_thrown_away(tmp_path: Path) -> None:
+    """Nothing but shards is used or kept of a run that was killed."""
+    left = tmp_path / ".w.duckdb.unfinished" / "half"
     left.mkdir(parents=True)
-    (left / "x.parquet").write_bytes(b"half")
-    with pipeline.workshop(tmp_path / "w.duckdb") as folder:
+    (left / "x.duckdb").write_bytes(b"half")
+    with workshop(tmp_path / "w.duckdb") as folder:
         assert list(folder.iterdir()) == []
     assert list(tmp_path.iterdir()) == []
 
@@ -247,7 +279,7 @@ def test_what_stands_in_the_way_of_the_workshop_is_named(tmp_path: Path, kind: s
     way = tmp_path / ".w.duckdb.unfinished"
     way.write_text("mine") if kind == "file" else way.symlink_to(tmp_path)
 
-    with pytest.raises(WarehouseError, match="move it away"), pipeline.workshop(tmp_path / "w.duckdb"):
+    with pytest.raises(WarehouseError, match="move it away"), workshop(tmp_path / "w.duckdb"):
         pass
 
 
@@ -258,7 +290,7 @@ def test_links_that_were_left_in_the_workshop_are_not_followed(tmp_path: Path) -
     (tmp_path / ".w.duckdb.unfinished").mkdir()
     (tmp_path / ".w.duckdb.unfinished" / "link").symlink_to(tmp_path / "logs")
 
-    with pipeline.workshop(tmp_path / "w.duckdb") as folder:
+    with workshop(tmp_path / "w.duckdb") as folder:
         assert list(folder.iterdir()) == []
 
     assert (tmp_path / "logs" / "kern.log").read_text() == KERNEL

@@ -101,7 +101,7 @@ def test_a_huge_line_is_cut_and_counted_once(engine):
 
 def test_a_line_without_an_end_takes_bounded_memory(monkeypatch):
     """An endless line is searched in parts, and what lies across two parts is found."""
-    monkeypatch.setattr(pages_module, "OPEN_LINE_BYTES", 100_000)
+    monkeypatch.setattr(pages_module, "GRID_BYTES", 100_000)
     data = b"a" * 99_990 + HIT + b"c" * 300_000 + b"\n" + HIT
     assert {line for line, _, _ in found(data, block=50_000)} == {1, 2}
     assert max(len(page.data) for page in pages(data[n : n + 50_000] for n in range(0, len(data), 50_000))) < 200_000

@@ -3,22 +3,24 @@
 import gzip
 import io
 import json
-import multiprocessing
 import os
 import tarfile
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
-import polars as pl
+import duckdb
 import pytest
+from blake3 import blake3
 from intake_samples import ALL, signature
 
-from incidentlab import discover, envelopes, parsers, shards
+from incidentlab import discover, envelopes, intake, parsers, pipeline, shards, spool, units
 from incidentlab.discover import Refused
+from incidentlab.manifest import save
 from incidentlab.model import INTAKE, REPORT_MARK, Row
 from incidentlab.parsers import Parser, Unparsed
 from incidentlab.signatures import load_signatures
+from incidentlab.stores import Store
+from incidentlab.terminal import Talk
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 KERNEL = "Mar  5 14:03:22 gpu0412 kernel: [412.000001] NVRM: Xid (PCI:0000:1b:00): 31, pid=45, MMU\n"
@@ -26,21 +28,26 @@ CHATTER = "Mar  5 14:03:20 gpu0412 systemd[1]: Started Session 9.\n"
 
 
 def ingested(tmp_path, *paths, signatures=ALL, jobs=1):
-    """Every table's rows after reading `paths`, sources by path."""
+    """Every table's rows after reading `paths` into an empty warehouse, sources by path."""
     inputs, refused = discover.find_inputs([str(path) for path in paths])
-    shards.ingest([*inputs, *refused], tmp_path / "shards", signatures, jobs=jobs)
-    return tables(tmp_path / "shards")
+    return tables(tmp_path, [*inputs, *refused], signatures, jobs)
 
 
-def tables(folder):
-    """What the shards of a folder hold, as lists of dictionaries."""
-    found = {}
-    for table in INTAKE:
-        files = sorted((folder / table.name).glob("*.parquet"))
-        frames = [pl.read_parquet(file) for file in files]
-        rows = pl.concat(frames).rows(named=True) if frames else []
-        found[table.name] = sorted(rows, key=lambda row: (row.get("path") or row["source_id"], row.get("line_no") or 0))
-    return found
+def tables(tmp_path, found, signatures=ALL, jobs=1):
+    """What schema `intake` holds after reading what was `found`, as lists of dictionaries."""
+    how = shards.recipe(Store(tmp_path / "shards"), signatures)
+    plan = units.plan(found, how.knowledge)
+    manifest = pipeline.read(plan, how, jobs=jobs, talk=Talk(shows_progress=False))
+    save(manifest, tmp_path)
+    urls = {table: [how.store.url(name) for name in names] for table, names in manifest.shards.items()}
+    with duckdb.connect() as con:
+        con.execute("set TimeZone = 'UTC'")
+        intake.load(con, tmp_path, urls)
+        rows = {}
+        for table in INTAKE:
+            cursor = con.execute(f"from intake.{table.name}")
+            rows[table.name] = [dict(zip(table.names, row, strict=True)) for row in cursor.fetchall()]
+    return {**rows, "sources": sorted(rows["sources"], key=lambda row: row["path"])}
 
 
 def only(rows):
@@ -61,7 +68,7 @@ def test_a_log_becomes_events_and_one_source(tmp_path):
     text = CHATTER + KERNEL * 2 + CHATTER
     found = ingested(tmp_path, written(tmp_path, text))
     source = only(found["sources"])
-    digest = __import__("hashlib").sha256(text.encode()).hexdigest()
+    digest = blake3(text.encode()).hexdigest()
     expected = {
         "source_id": digest[:16],
         "digest": digest,
@@ -154,8 +161,8 @@ def test_structured_parsers_go_first_and_their_lines_add_up(tmp_path, monkeypatc
 
 def test_refused_things_are_sources_too(tmp_path):
     """What was found and cannot be read is not missing from the account."""
-    shards.ingest([Refused("/x/sock", "not a regular file"), Refused("/x/y", "cannot be read: no")], tmp_path, ALL)
-    assert [(s["path"], s["status"]) for s in tables(tmp_path)["sources"]] == [
+    found = tables(tmp_path, [Refused("/x/sock", "not a regular file"), Refused("/x/y", "cannot be read: no")])
+    assert [(s["path"], s["status"]) for s in found["sources"]] == [
         ("/x/sock", "unused"),
         ("/x/y", "failed"),
     ]
@@ -196,7 +203,7 @@ def test_a_damaged_archive_keeps_the_members_before_the_damage(tmp_path):
 
 
 def test_reading_twice_changes_no_byte_and_reads_nothing(tmp_path, monkeypatch):
-    """A unit whose mark holds is skipped."""
+    """A unit that is done is skipped."""
     path = written(tmp_path, KERNEL)
     ingested(tmp_path, path)
     before = {file: file.read_bytes() for file in (tmp_path / "shards").rglob("*.parquet")}
@@ -205,8 +212,8 @@ def test_reading_twice_changes_no_byte_and_reads_nothing(tmp_path, monkeypatch):
     assert {file: file.read_bytes() for file in (tmp_path / "shards").rglob("*.parquet")} == before
 
 
-def test_a_changed_file_replaces_its_shards(tmp_path):
-    """A log that has grown is read again, and its old rows are gone."""
+def test_a_changed_file_is_another_unit(tmp_path):
+    """A log that has grown is read again, and its old rows do not count."""
     path = written(tmp_path, KERNEL)
     ingested(tmp_path, path)
     path.write_text(CHATTER + KERNEL + KERNEL)
@@ -218,7 +225,7 @@ def test_a_changed_file_replaces_its_shards(tmp_path):
 
 
 def test_new_signatures_read_again(tmp_path):
-    """Knowledge is part of the mark."""
+    """What is known is part of the name of a unit."""
     path = written(tmp_path, KERNEL)
     assert len(ingested(tmp_path, path, signatures=())["events"]) == 0
     assert len(ingested(tmp_path, path)["events"]) == 1
@@ -226,18 +233,18 @@ def test_new_signatures_read_again(tmp_path):
 
 def test_few_large_rows_are_spilled_as_well(tmp_path, monkeypatch):
     """Rows with long lists are written away before they are many."""
-    monkeypatch.setattr(shards, "SPILL_SIZE", 10_000)
+    monkeypatch.setattr(spool, "SPILL_SIZE", 10_000)
     lines = "".join(f"{job}|FAILED|n[0001-0200]\n" for job in range(5))
     found = ingested(tmp_path, written(tmp_path, f"JobID|State|NodeList\n{lines}"))
     assert [(record["job_id"], len(record["nodes"])) for record in found["job_records"]] == [
         (str(job), 200) for job in range(5)
     ]
-    assert len(list((tmp_path / "shards" / "job_records").iterdir())) == 3
+    assert len(list((tmp_path / "shards" / "job_records").rglob("*.parquet"))) == 3
 
 
 def test_many_rows_are_spilled_and_all_arrive(tmp_path, monkeypatch):
     """Memory is bounded by the size of a part; ids are given when the digest is known."""
-    monkeypatch.setattr(shards, "SPILL_ROWS", 10)
+    monkeypatch.setattr(spool, "SPILL_ROWS", 10)
     found = ingested(tmp_path, written(tmp_path, KERNEL * 25))
     assert [event["line_no"] for event in found["events"]] == list(range(1, 26))
     assert len({event["event_id"] for event in found["events"]}) == 25
@@ -246,30 +253,21 @@ def test_many_rows_are_spilled_and_all_arrive(tmp_path, monkeypatch):
 
 def test_processes_write_the_same_bytes_as_one(tmp_path, monkeypatch):
     """How many work on it does not show in the result."""
-    monkeypatch.setattr(shards, "ALONE_BYTES", 0)
+    monkeypatch.setattr(pipeline, "ALONE_BYTES", 0)
+    monkeypatch.setattr(units, "UNIT_BYTES", 40_000)
     folder = tmp_path / "logs"
     folder.mkdir()
     for number in range(4):
         written(folder, CHATTER * number + KERNEL, f"{number}.log")
-    inputs, _ = discover.find_inputs([str(folder)])
-    sizes = []
+    contents = []
     for jobs in (1, 2):
-        shards.ingest(inputs, tmp_path / str(jobs), ALL, jobs=jobs, on_progress=sizes.append)
-    contents = [
-        {file.relative_to(tmp_path / jobs): file.read_bytes() for file in (tmp_path / jobs).rglob("*.parquet")}
-        for jobs in ("1", "2")
-    ]
+        (tmp_path / str(jobs)).mkdir()
+        inputs, _ = discover.find_inputs([str(folder)])
+        tables(tmp_path / str(jobs), inputs, jobs=jobs)
+        files = sorted((tmp_path / str(jobs) / "shards").rglob("*.parquet"))
+        contents.append({file.relative_to(tmp_path / str(jobs)): file.read_bytes() for file in files})
     assert contents[0] == contents[1]
-    assert sum(sizes) == 2 * sum(item.size for item in inputs)
-
-
-def test_any_executor_will_do(tmp_path):
-    """The unit of work is a function of one input, for whatever engine a site runs."""
-    inputs, _ = discover.find_inputs([str(written(tmp_path, KERNEL))])
-    shards.ingest([], tmp_path / "shards", ALL)
-    with ThreadPoolExecutor(1, initializer=shards._start, initargs=(tmp_path / "shards", ALL)) as pool:
-        assert list(shards._run(pool, inputs)) == [len(KERNEL)]
-    assert len(tables(tmp_path / "shards")["events"]) == 1
+    assert len(contents[0]) == 8
 
 
 def test_a_line_without_a_stamp_borrows_one(tmp_path):
@@ -424,23 +422,18 @@ def test_utf_16_says_what_to_do(tmp_path):
 
 def test_earlier_shards_of_a_unit_are_replaced(tmp_path, monkeypatch):
     """A file that shrank leaves no part of what it held before."""
-    monkeypatch.setattr(shards, "SPILL_ROWS", 10)
+    monkeypatch.setattr(spool, "SPILL_ROWS", 10)
     for count in (35, 5):
         found = ingested(tmp_path, written(tmp_path, KERNEL * count))
         assert len(found["events"]) == count
 
 
-def test_processes_end_with_the_one_that_started_them(tmp_path):
-    """An error on the way ends them, and is not held up by what was still to be read."""
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    for number in range(3):
-        written(folder, CHATTER * 200_000, f"{number}.log")
-    inputs, _ = discover.find_inputs([str(folder)])
-
-    def stop(_size):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        shards.ingest(inputs, tmp_path / "shards", ALL, jobs=2, on_progress=stop)
-    assert [child for child in multiprocessing.active_children() if child.is_alive()] == []
+def test_ids_depend_on_content_line_signature_and_node_only(tmp_path):
+    """The same log under another name, in another run, has the same ids; two nodes of one line have different ones."""
+    text = KERNEL + "[2026-03-05T14:03:22.123] error: Nodes gpu[1-2] not responding, setting DOWN\n" + KERNEL
+    runs = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        runs.append(ingested(tmp_path / name, written(tmp_path / name, text, f"{name}.log"))["events"])
+    assert len({event["event_id"] for event in runs[0]}) == 4
+    assert [event["event_id"] for event in runs[0]] == [event["event_id"] for event in runs[1]]

@@ -12,8 +12,10 @@ from worlds import event, job, source
 
 from incidentlab import derive, warehouse
 from incidentlab.errors import WarehouseError
-from incidentlab.model import INTAKE, SCHEMA_VERSION
+from incidentlab.manifest import KEPT, SPANS
+from incidentlab.model import INTAKE, READINGS, SCHEMA_VERSION, SOURCES
 from incidentlab.signatures import load_components
+from incidentlab.spool import frame
 
 START = datetime(2026, 3, 5, 1, 0)
 END = datetime(2026, 3, 5, 3, 0)
@@ -22,21 +24,30 @@ KNOWLEDGE: Mapping[str, list[dict[str, Any]]] = {
     "signatures": [{"name": "gpu-lost", "channels": ["kernel"], "kind": "fault", "component": "gpu.device",
                     "strength": "direct", "severity": "fatal", "tier": 3, "scope": "gpu", "meaning": "A GPU is gone."}],
 }  # fmt: skip
-DTYPES = {
-    "VARCHAR": pl.String, "JSON": pl.String, "BIGINT": pl.Int64, "INTEGER": pl.Int32, "DOUBLE": pl.Float64,
-    "BOOLEAN": pl.Boolean, "TIMESTAMP": pl.Datetime("us"), "VARCHAR[]": pl.List(pl.String),
-}  # fmt: skip
 
 
 def shards(folder: Path, name: str, **rows: list[dict[str, Any]]) -> Path:
-    """A folder of shards with one unit's rows, as intake writes it."""
-    for table in INTAKE:
-        frame = pl.DataFrame(
-            rows.get(table.name, []), schema={column.name: DTYPES[column.type] for column in table.columns}
-        )
+    """A folder of shards and manifest with one more unit's rows, as intake writes them; each source is a span."""
+    sources = rows.get("sources", [])
+    for table in INTAKE[1:]:
+        given = rows.get(table.name, [])
+        numbers = [[source["source_id"] for source in sources].index(row["source_id"]) for row in given]
+        spans = pl.DataFrame({"unit": [name] * len(given), "span": numbers}, schema={"unit": str, "span": pl.Int32})
         (folder / table.name).mkdir(parents=True, exist_ok=True)
-        frame.write_parquet(folder / table.name / f"{name}.parquet")
+        written = pl.concat([spans, frame(table, given).drop("source_id")], how="horizontal")
+        written.write_parquet(folder / table.name / f"{name}.parquet")
+    identities = [{"path": source["path"], "source_id": source["source_id"]} for source in sources]
+    spans = [{**row, "unit": name, "span": number, "add_lines": 0} for number, row in enumerate(identities)]
+    for table, more in ((SOURCES, sources), (SPANS, spans), (KEPT, []), (READINGS, identities)):
+        file = folder / f"{table.name}.parquet"
+        pl.concat([*([pl.read_parquet(file)] if file.exists() else []), frame(table, more)]).write_parquet(file)
     return folder
+
+
+def build(target: Path, folder: Path | None, rows: Mapping[str, Any] = KNOWLEDGE) -> None:
+    """A warehouse from the shards of a folder, beside what it holds."""
+    names = {table.name: sorted(map(str, (folder / table.name).glob("*"))) for table in INTAKE} if folder else {}
+    derive.build(target, folder, names, rows, old=target if target.exists() else None)
 
 
 def one_fault(folder: Path, path: str = "kern.log", line_no: int = 1) -> Path:
@@ -56,7 +67,7 @@ def count(path: Path, table: str) -> int:
 
 def test_a_build_publishes_tables_with_comments(tmp_path: Path):
     """Every column of every table and view in the file says what it holds."""
-    derive.build(tmp_path / "w.duckdb", one_fault(tmp_path / "s"), KNOWLEDGE)
+    build(tmp_path / "w.duckdb", one_fault(tmp_path / "s"))
 
     with warehouse.open_readonly(tmp_path / "w.duckdb") as con:
         silent = con.execute("""
@@ -69,7 +80,7 @@ def test_a_build_publishes_tables_with_comments(tmp_path: Path):
 
 def test_the_file_is_readable_by_older_clients(tmp_path: Path):
     """The file is written in DuckDB's storage version 1.0."""
-    derive.build(tmp_path / "w.duckdb", None, KNOWLEDGE)
+    build(tmp_path / "w.duckdb", None)
 
     with warehouse.open_readonly(tmp_path / "w.duckdb") as con:
         tags = con.execute("select tags from duckdb_databases() where database_name = 'w'").fetchone()[0]
@@ -80,8 +91,8 @@ def test_ingesting_twice_adds_nothing(tmp_path: Path):
     """The same shards again leave the same rows."""
     target = tmp_path / "w.duckdb"
     folder = one_fault(tmp_path / "s")
-    derive.build(target, folder, KNOWLEDGE)
-    derive.build(target, folder, KNOWLEDGE)
+    build(target, folder)
+    build(target, folder)
 
     assert (1, 1, 1) == (count(target, "sources"), count(target, "events"), count(target, "intake.events"))
 
@@ -89,8 +100,8 @@ def test_ingesting_twice_adds_nothing(tmp_path: Path):
 def test_later_logs_come_beside_earlier_ones(tmp_path: Path):
     """A second build keeps what the first one read."""
     target = tmp_path / "w.duckdb"
-    derive.build(target, one_fault(tmp_path / "a", "a.log", 1), KNOWLEDGE)
-    derive.build(target, one_fault(tmp_path / "b", "b.log", 2), KNOWLEDGE)
+    build(target, one_fault(tmp_path / "a", "a.log", 1))
+    build(target, one_fault(tmp_path / "b", "b.log", 2))
 
     assert (2, 2) == (count(target, "sources"), count(target, "events"))
 
@@ -98,14 +109,14 @@ def test_later_logs_come_beside_earlier_ones(tmp_path: Path):
 def test_another_days_file_of_the_same_name_comes_beside_it(tmp_path: Path):
     """A rotated file has the path of the one before it and another beginning: both count."""
     target = tmp_path / "w.duckdb"
-    derive.build(target, one_fault(tmp_path / "a", "kern.log", 1), KNOWLEDGE)
+    build(target, one_fault(tmp_path / "a", "kern.log", 1))
     later = shards(
         tmp_path / "b",
         "kern.log",
         sources=[source("k2", "kernel", [END + timedelta(days=1)], path="kern.log")],
         events=[event("k2", 1, "gpu-lost", END + timedelta(days=1), node="n1")],
     )
-    derive.build(target, later, KNOWLEDGE)
+    build(target, later)
 
     assert (2, 2) == (count(target, "sources"), count(target, "events"))
 
@@ -117,7 +128,7 @@ def test_one_content_under_two_paths_counts_once(tmp_path: Path):
         shards(
             folder, path, sources=[source("k1", "kernel", [END], path=path)], events=[event("k1", 1, "gpu-lost", END)]
         )
-    derive.build(tmp_path / "w.duckdb", folder, KNOWLEDGE)
+    build(tmp_path / "w.duckdb", folder)
 
     with warehouse.open_readonly(tmp_path / "w.duckdb") as con:
         rows = con.execute("select path, status, reason from sources").fetchall()
@@ -140,7 +151,7 @@ def test_the_order_of_shards_changes_nothing(tmp_path: Path):
             sources=[source("k1", "kernel", [END])],
             events=[event("k1", 1, "gpu-lost", END, node="n1")],
         )
-        derive.build(folder / "w.duckdb", folder, KNOWLEDGE)
+        build(folder / "w.duckdb", folder)
         with warehouse.open_readonly(folder / "w.duckdb") as con:
             answers.append(
                 [con.execute(f"from {table}").fetchall() for table in ("events", "attempts", "hypotheses", "sources")]
@@ -152,10 +163,10 @@ def test_the_order_of_shards_changes_nothing(tmp_path: Path):
 def test_a_failed_build_leaves_the_old_warehouse(tmp_path: Path):
     """When a build breaks off, the published file is as before and nothing lies beside it."""
     target = tmp_path / "w.duckdb"
-    derive.build(target, one_fault(tmp_path / "s"), KNOWLEDGE)
+    build(target, one_fault(tmp_path / "s"))
     before = target.read_bytes()
     with pytest.raises(duckdb.Error):
-        derive.build(target, None, {"signatures": [{"name": "x", "tier": "high"}]})
+        build(target, None, {"signatures": [{"name": "x", "tier": "high"}]})
 
     assert before == target.read_bytes()
     assert ["s", "w.duckdb"] == sorted(path.name for path in tmp_path.iterdir())
@@ -164,9 +175,9 @@ def test_a_failed_build_leaves_the_old_warehouse(tmp_path: Path):
 def test_a_reader_keeps_its_view_during_a_publish(tmp_path: Path):
     """A connection that was open before a publish goes on reading the old file."""
     target = tmp_path / "w.duckdb"
-    derive.build(target, one_fault(tmp_path / "a", "a.log", 1), KNOWLEDGE)
+    build(target, one_fault(tmp_path / "a", "a.log", 1))
     with warehouse.open_readonly(target) as con:
-        derive.build(target, one_fault(tmp_path / "b", "b.log", 2), KNOWLEDGE)
+        build(target, one_fault(tmp_path / "b", "b.log", 2))
         seen = con.execute("select count(*) from events").fetchone()
 
     assert (1,) == seen
@@ -209,7 +220,7 @@ def test_another_schema_version_is_refused_by_number(tmp_path: Path):
 
 def test_boxed_sql_reads_no_files(tmp_path: Path):
     """SQL from users cannot reach the file system or change settings."""
-    derive.build(tmp_path / "w.duckdb", None, KNOWLEDGE)
+    build(tmp_path / "w.duckdb", None)
 
     with warehouse.open_readonly(tmp_path / "w.duckdb", boxed=True) as con:
         for text in (
@@ -223,7 +234,7 @@ def test_boxed_sql_reads_no_files(tmp_path: Path):
 
 def test_poisson_limits_are_exact(tmp_path: Path):
     """Limits of 419, 47, 6 and 0 events as published tables give them (Garwood 1936)."""
-    derive.build(tmp_path / "w.duckdb", None, KNOWLEDGE)
+    build(tmp_path / "w.duckdb", None)
 
     with warehouse.open_readonly(tmp_path / "w.duckdb") as con:
         rows = con.execute("""
@@ -237,7 +248,7 @@ def test_poisson_limits_are_exact(tmp_path: Path):
 
 def test_wilson_limits_are_those_of_the_textbook(tmp_path: Path):
     """72 of 419 is 13.9 to 21.1 %, none of ten is 0 to 27.8 %."""
-    derive.build(tmp_path / "w.duckdb", None, KNOWLEDGE)
+    build(tmp_path / "w.duckdb", None)
 
     with warehouse.open_readonly(tmp_path / "w.duckdb") as con:
         row = con.execute("""

@@ -27,7 +27,7 @@ def command(talk: Talk, /, *, paths: tuple[str, ...], jobs: int, output_format: 
     """Read `paths` into a temporary folder and show the sources; `InputError` if none of them can be used."""
     with tempfile.TemporaryDirectory(prefix="incidentlab-") as folder:
         patterns = pipeline.site_signatures(load_site(**site))
-        sources = pipeline.read(pipeline.find(paths), Path(folder), patterns, jobs=jobs, talk=talk)
+        sources = pipeline.look(paths, Path(folder), patterns, jobs=jobs, talk=talk)
     summary.say_reading(talk, sources)
     formats.show(sources.select(_SHOWN), output_format)
     if not pipeline.has_used(sources):

@@ -1,0 +1,153 @@
+"""Schema `intake`: what the shards of this run hold, and what the warehouse held before.
+
+Rows get here what needs the whole source: their source's id, their line number in it, and an id of their own.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from incidentlab.model import INTAKE, READINGS, SOURCES, Table
+from incidentlab.warehouse import create, has_old, literal, quoted
+
+_IDS = {
+    "event_id": "concat_ws(' ', digest, line_no, signature, coalesce(node, ''))",
+    "record_id": "concat_ws(' ', digest, line_no)",
+}
+"""What an id is the hash of: source content, line, signature and node."""
+
+_ORDER = {
+    "events": "source_id, line_no, signature, node",
+    "job_records": "source_id, line_no",
+    "progress": "source_id, line_no, kind, step",
+}
+
+
+def load(
+    con: duckdb.DuckDBPyConnection,
+    folder: Path | None,
+    shards: Mapping[str, Sequence[str]],
+    unchanged: Collection[str] | None = None,
+) -> None:
+    """Fill the schema from a manifest in `folder`, the `shards` by table, and the old warehouse.
+
+    A file that has grown (same path, same beginning, not shorter) replaces its earlier content, and any reading one of
+    which nothing was used; another day's file of the same name comes beside it; the same content under several paths
+    counts once. Of the old content everything else stays, or only what comes from the files that are `unchanged`.
+    """
+    con.execute("create schema intake")
+    for table in (*INTAKE, READINGS):
+        create(con, "intake", table)
+    _open_manifest(con, folder)
+    _insert_sources(con, unchanged)
+    for table in INTAKE[1:]:
+        _insert_rows(con, table, shards.get(table.name, ()))
+    _name_repeats(con)
+
+
+def _open_manifest(con: duckdb.DuckDBPyConnection, folder: Path | None) -> None:
+    """The manifest's tables, with one path a source: its rows are the same under all of them."""
+    for name in ("sources", "spans", "kept", "readings"):
+        source = f"read_parquet({literal(str(folder / f'{name}.parquet'))})" if folder else _EMPTY[name]
+        con.execute(f"create temp table new_{name} as from {source}")
+    con.execute("create temp table chosen as select source_id, min(path) as path from new_sources group by source_id")
+
+
+_EMPTY = {
+    "sources": "(from intake.sources limit 0)",
+    "readings": "(from intake.readings limit 0)",
+    "spans": "(select '' as unit, 0 as span, '' as path, '' as source_id, 0 as add_lines limit 0)",
+    "kept": "(select '' as path, '' as source_id, '' as known_id, 0 as known_lines limit 0)",
+}
+
+
+def _insert_sources(con: duckdb.DuckDBPyConnection, unchanged: Collection[str] | None) -> None:
+    con.execute("insert into intake.sources by name from new_sources order by source_id, path")
+    con.execute("insert into intake.readings by name from new_readings order by path")
+    con.execute("create temp table old_sources as from intake.sources limit 0")
+    if not has_old(con):
+        return
+    stays = "true" if unchanged is None else "r.file in (select unnest($unchanged::varchar[]))"
+    con.execute(
+        f"""
+        insert into old_sources by name
+        select o.* from old.intake.sources as o left join old.intake.readings as r using (path, source_id)
+        where {stays} and not exists (
+            select 1 from new_sources as s
+            where s.path = o.path and (
+                s.digest is not distinct from o.digest
+                or o.status <> 'used'
+                or (s.heads[len(o.heads)] = o.heads[-1] and s.bytes >= o.bytes)
+            )
+        )
+        """,
+        {} if unchanged is None else {"unchanged": list(unchanged)},
+    )
+    con.execute("insert into intake.sources by name from old_sources order by source_id, path")
+    con.execute("""
+        insert into intake.readings by name
+        select o.* from old.intake.readings as o semi join old_sources using (path, source_id)
+        where o.path not in (select path from new_readings) order by o.path
+    """)
+
+
+def _insert_rows(con: duckdb.DuckDBPyConnection, table: Table, shards: Sequence[str]) -> None:
+    """The rows of one table, each once, with their ids."""
+    columns = [name for name in table.names if name not in {"source_id", "line_no", *_IDS}]
+    kept = ", ".join(map(quoted, columns))
+    parts = []
+    if shards:
+        names = ", ".join(map(literal, shards))
+        parts.append(f"""
+            select s.source_id, r.line_no + s.add_lines as line_no, {kept}
+            from read_parquet([{names}]) as r
+            inner join (new_spans semi join chosen using (source_id, path)) as s using (unit, span)
+        """)
+    if has_old(con):
+        parts.append(f"""
+            select k.source_id, line_no, {kept} from old.intake.{table.name} as o
+            inner join (new_kept semi join chosen using (source_id, path)) as k
+                on o.source_id = k.known_id and o.line_no <= k.known_lines
+            union all
+            select source_id, line_no, {kept} from old.intake.{table.name}
+            where source_id in (select source_id from old_sources)
+            and source_id not in (select source_id from new_sources)
+        """)
+    if parts:
+        ids = "".join(f"left(sha256({_IDS[name]}), 16) as {name}, " for name in table.names if name in _IDS)
+        con.execute(f"""
+            with read_rows as ({" union all ".join(parts)}),
+            digests as (select source_id, any_value(digest) as digest from intake.sources group by source_id)
+            insert into intake.{table.name} by name
+            select {ids} r.* from read_rows as r inner join digests using (source_id) order by {_ORDER[table.name]}
+        """)
+
+
+def _name_repeats(con: duckdb.DuckDBPyConnection) -> None:
+    """Say of content that was read under several paths which of them counts."""
+    con.execute("""
+        update intake.sources as s set status = 'unused', reason = 'same content as ' || f.path, matched_lines = 0,
+            unmatched_lines = s.lines - s.unparsed_lines
+        from (
+            select digest, min(path) as path from intake.sources where status = 'used' group by digest
+        ) as f
+        where s.digest = f.digest and s.status = 'used' and s.path <> f.path
+    """)
+
+
+def sources_of(con: duckdb.DuckDBPyConnection, files: Collection[str]) -> list[tuple[Any, ...]]:
+    """The rows of `sources` that were read from these files, as an open warehouse has them."""
+    columns = ", ".join(quoted(name) for name in SOURCES.names)
+    return con.execute(
+        f"select {columns} from intake.sources semi join intake.readings using (path, source_id) "
+        "where path in (select path from intake.readings where file in (select unnest($files::varchar[])))",
+        {"files": list(files)},
+    ).fetchall()
+
+
+def readings(con: duckdb.DuckDBPyConnection, knowledge: str) -> list[tuple[object, ...]]:
+    """What an open warehouse knows of its sources that were read with this knowledge: rows of `readings`."""
+    columns = ", ".join(name for name in READINGS.names if name != "knowledge")
+    return con.execute(f"select {columns} from intake.readings where knowledge = ?", [knowledge]).fetchall()

@@ -1,0 +1,168 @@
+"""The rows of one unit of work on their way to its shards: TABLE/knowledge=HASH/UNIT-N.parquet.
+
+Shards are written as their rows fill up, with the unit and the span of it that each row belongs to; ids and the line
+numbers of the whole source are given when they are loaded. The shard of `parts`, which comes last, commits the unit.
+"""
+
+import io
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from incidentlab.model import INTAKE, Row, Table
+from incidentlab.parts import Part
+from incidentlab.stores import Store
+
+SPILL_ROWS = 100_000
+"""How many rows of one unit are held before they are written away."""
+
+SPILL_SIZE = 64 << 20
+"""The same for how large they are together; see `_weight`."""
+
+_ITEM_BYTES = 32
+_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
+    "VARCHAR": pl.String,
+    "JSON": pl.String,
+    "BIGINT": pl.Int64,
+    "INTEGER": pl.Int32,
+    "DOUBLE": pl.Float64,
+    "BOOLEAN": pl.Boolean,
+    "TIMESTAMP": pl.Datetime("us"),
+    "VARCHAR[]": pl.List(pl.String),
+}
+_GIVEN_LATER = {"source_id", "event_id", "record_id"}
+
+PARTS = Table.of(
+    "parts",
+    "one span of a unit, as it was read",
+    """
+    unit        VARCHAR    unit of work
+    span        INTEGER    number of the span within the unit
+    path        VARCHAR    path of the source
+    file        VARCHAR    file it was read from
+    size        BIGINT     size of that file on the disk
+    modified_ns BIGINT     its modification time
+    start       BIGINT     first byte of the span within the source
+    known_id    VARCHAR    source that the span goes on from
+    known       VARCHAR    what was known of the source before the span, as JSON
+    parts       VARCHAR    what is known of the span, as JSON: a list of parts
+    modified_ts TIMESTAMP  modification time of the source, UTC
+    shards      VARCHAR[]  shards that hold the unit's rows
+    """,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a unit tells of one of its spans."""
+
+    path: str
+    parts: Sequence[Part]
+    more: dict[str, Any]
+
+
+def committed(store: Store, knowledge: str) -> set[str]:
+    """The keys of the units that are done with this knowledge."""
+    names = store.names(f"parts/knowledge={knowledge}/")
+    return {name.rpartition("/")[2].removesuffix(".parquet") for name in names}
+
+
+def told(store: Store, knowledge: str, keys: Sequence[str]) -> pl.DataFrame:
+    """What these units, all of them done, say of their spans."""
+    shards = (pl.read_parquet(store.get(f"parts/knowledge={knowledge}/{key}.parquet")) for key in keys)
+    return pl.concat([frame(PARTS, ()), *shards])
+
+
+class Spool:
+    """The rows of one unit; beyond SPILL_ROWS or SPILL_SIZE they are written away."""
+
+    def __init__(self, store: Store, knowledge: str, unit: str) -> None:
+        self._store = store
+        self._place = f"knowledge={knowledge}/{unit}"
+        self._unit = unit
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+        self._weights = Counter[str]()
+        self._shards: list[str] = []
+        self._told: list[Told] = []
+
+    @property
+    def span(self) -> int:
+        """The number of the span that rows belong to: the next one that will be told."""
+        return len(self._told)
+
+    def add(self, row: Row) -> None:
+        """One row of the present span."""
+        rows = self._rows.setdefault(row.table, [])
+        rows.append({"span": self.span, **row.values})
+        self._weights[row.table] += _weight(row.values)
+        if len(rows) >= SPILL_ROWS or self._weights[row.table] >= SPILL_SIZE:
+            self._spill(row.table)
+
+    def tell(self, path: str, parts: Sequence[Part], **more: Any) -> None:
+        """The present span is done, and this is known of it; `more` are further columns of PARTS."""
+        self._told.append(Told(path, parts, more))
+
+    def give_up(self, path: str, part: Part, **more: Any) -> None:
+        """The present span failed: its rows, which would be half a source, stay without a part and are not loaded."""
+        self.tell("", ())
+        self.tell(path, [part], **more)
+
+    def commit(self) -> None:
+        """Write what is held; the shard of parts says that the unit is done."""
+        for table in sorted(self._rows):
+            self._spill(table)
+        rows = [
+            {
+                "unit": self._unit,
+                "span": number,
+                "path": told.path,
+                "parts": msgspec.json.encode(told.parts).decode(),
+                "shards": self._shards,
+                **told.more,
+            }
+            for number, told in enumerate(self._told)
+            if told.path
+        ]
+        self._write(f"parts/{self._place}.parquet", frame(PARTS, rows))
+
+    def _spill(self, name: str) -> None:
+        rows, self._rows[name] = self._rows[name], []
+        self._weights[name] = 0
+        if rows:
+            spans = pl.DataFrame({"unit": [self._unit] * len(rows), "span": [row["span"] for row in rows]})
+            shard = f"{name}/{self._place}-{len(self._shards)}.parquet"
+            self._write(shard, pl.concat([spans, frame(_TABLES[name], rows)], how="horizontal"))
+            self._shards.append(shard)
+
+    def _write(self, name: str, rows: pl.DataFrame) -> None:
+        out = io.BytesIO()
+        rows.write_parquet(out, compression="zstd", compression_level=1)
+        self._store.put(name, out.getvalue())
+
+
+def _later(table: Table) -> Table:
+    """The table without the columns that are given when it is loaded."""
+    return Table(table.name, table.doc, tuple(column for column in table.columns if column.name not in _GIVEN_LATER))
+
+
+_TABLES = {table.name: _later(table) for table in INTAKE}
+
+
+def _weight(values: dict[str, Any]) -> int:
+    """About how many bytes a row's texts and lists hold; what else it has is small."""
+    texts = sum(len(value) for value in values.values() if isinstance(value, str))
+    return texts + sum(_ITEM_BYTES * len(value) for value in values.values() if isinstance(value, list))
+
+
+def frame(table: Table, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """The rows as a typed frame; absent keys are NULL, and so is a value that does not fit its column."""
+    return pl.DataFrame(
+        [
+            pl.Series(column.name, [row.get(column.name) for row in rows], _TYPES[column.type], strict=False)
+            for column in table.columns
+        ]
+    )

@@ -1,0 +1,199 @@
+"""What is to be read, cut into units of work of about the same size: a range of a large file, or many small files.
+
+What was read before is not read again: a file that looks as it did is passed over, and one that has grown, under its
+own name or one it was rotated to, is read on from where it ended.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from blake3 import blake3
+
+from incidentlab import content, discover, reading
+from incidentlab.codecs import BLOCK_BYTES, open_stream
+from incidentlab.discover import Input, Refused
+from incidentlab.parsers import HEAD_BYTES
+from incidentlab.parts import Part
+
+UNIT_BYTES = 64 << 20
+"""About how much one unit reads; a multiple of the grid that content is cut by."""
+
+UNIT_FILES = 2_000
+"""The most files of a unit: what a lost worker costs stays small."""
+
+FILE_BYTES = 32 << 10
+"""What opening and storing one file costs, as if it were so much longer."""
+
+_TAR_HEADER = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A source as it was read last; see `model.READINGS`."""
+
+    path: str
+    file: str
+    size: int
+    modified_ns: int
+    source_id: str
+    prefix: Part | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A file to read, or its range from `start` to the first cut behind `stop`.
+
+    `known` is what was read before `start`, and of which source, if that is known.
+    """
+
+    item: Input
+    start: int = 0
+    stop: int | None = None
+    known: Reading | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What one worker reads at a time; `key` names what it reads and with which knowledge."""
+
+    key: str
+    spans: tuple[Span | Refused, ...]
+
+    @property
+    def weight(self) -> int:
+        """How much work it is, in bytes."""
+        return sum(_weight(span) for span in self.spans)
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return self.weight - FILE_BYTES * len(self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The units to read, and the paths of files that need not be read."""
+
+    units: tuple[Unit, ...]
+    unchanged: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Known:
+    """Earlier readings, by file and by the beginning of their content."""
+
+    by_file: dict[str, list[Reading]] = field(default_factory=dict)
+    by_head: dict[str, Reading] = field(default_factory=dict)
+
+    def add(self, known: Reading) -> None:
+        self.by_file.setdefault(known.file, []).append(known)
+        if known.prefix:
+            self.by_head[known.prefix.heads[_HEAD]] = known
+
+
+_HEAD = (HEAD_BYTES // content.FIRST_HEAD_BYTES).bit_length() - 1
+"""Which of the heads of a source is that of its first HEAD_BYTES."""
+
+
+def plan(found: Sequence[Input | Refused], knowledge: str, readings: Iterable[Reading] = ()) -> Plan:
+    """Units for everything that was `found`, small files together in the order of their paths."""
+    known = _Known()
+    for earlier in readings:
+        known.add(earlier)
+    fresh = [item for item in found if not _is_unchanged(item, known)]
+    spans = [span for item in fresh for span in _spans(item, known)]
+    units = [_unit(knowledge, group) for group in _grouped(spans)]
+    unchanged = {item.path for item in found} - {item.path for item in fresh}
+    return Plan(tuple(sorted(units, key=lambda unit: (-unit.size, unit.key))), tuple(sorted(unchanged)))
+
+
+def _is_unchanged(item: Input | Refused, known: _Known) -> bool:
+    if isinstance(item, Refused):
+        return False
+    earlier = known.by_file.get(item.path, ())
+    return bool(earlier) and all((old.size, old.modified_ns) == (item.size, item.modified_ns) for old in earlier)
+
+
+def _spans(item: Input | Refused, known: _Known) -> Iterator[Span | Refused]:
+    if isinstance(item, Refused):
+        yield item
+        return
+    earlier = _earlier(item, known)
+    start = earlier.prefix.bytes if earlier and earlier.prefix else 0
+    is_long = item.size - start > UNIT_BYTES + UNIT_BYTES // 2
+    if not start and not (is_long and _is_cuttable(item)):
+        yield Span(item)
+        return
+    cuts = [start, *range((start // UNIT_BYTES + 1) * UNIT_BYTES, item.size - UNIT_BYTES // 2, UNIT_BYTES)]
+    for begin, end in zip(cuts, [*cuts[1:], None], strict=True):
+        yield Span(item, begin, end, earlier if begin == start else None)
+
+
+def _earlier(item: Input, known: _Known) -> Reading | None:
+    """A reading of content that `item` goes on from: its first and its last bytes are where they were."""
+    if item.size < HEAD_BYTES or not known.by_head:
+        return None
+    try:
+        with item.file.open("rb") as file:
+            old = known.by_head.get(content.heads(file.read(HEAD_BYTES))[-1])
+            if not old or not old.prefix or old.prefix.bytes > item.size:
+                return None
+            file.seek(old.prefix.bytes - BLOCK_BYTES)
+            return old if blake3(file.read(BLOCK_BYTES)).hexdigest() == old.prefix.last_block else None
+    except OSError:
+        return None
+
+
+def _is_cuttable(item: Input) -> bool:
+    """Whether the file is plain text, neither compressed nor archived, in a format that can be cut."""
+    try:
+        with item.file.open("rb") as file:
+            stream = open_stream(file)
+            head = stream.peek(HEAD_BYTES)
+            return not stream.codecs and not discover.is_archive(head[:_TAR_HEADER]) and reading.is_cuttable(head)
+    except OSError:
+        return False
+
+
+def _grouped(spans: Iterable[Span | Refused]) -> Iterator[list[Span | Refused]]:
+    """Ranges and large files each for themselves, the others together."""
+    held: list[Span | Refused] = []
+    weight = 0
+    for span in spans:
+        heavy = _weight(span)
+        if held and (weight + heavy > UNIT_BYTES or len(held) == UNIT_FILES):
+            yield held
+            held, weight = [], 0
+        held.append(span)
+        weight += heavy
+    if held:
+        yield held
+
+
+def _weight(span: Span | Refused) -> int:
+    if isinstance(span, Refused):
+        return FILE_BYTES
+    end = span.item.size if span.stop is None else span.stop
+    return max(end - span.start, 0) + FILE_BYTES
+
+
+def _unit(knowledge: str, spans: Sequence[Span | Refused]) -> Unit:
+    parts = (repr(span) if isinstance(span, Refused) else _identity(span) for span in spans)
+    return Unit(sha256("\n".join([knowledge, *parts]).encode()).hexdigest()[:16], tuple(spans))
+
+
+def _identity(span: Span) -> str:
+    item = span.item
+    known = msgspec.json.encode(span.known.prefix).decode() if span.known else ""
+    return repr((item.path, item.size, item.modified_ns, span.start, span.stop, known))
+
+
+def readings_of(rows: Iterable[Sequence[Any]]) -> list[Reading]:
+    """Rows of `readings`, as the warehouse gives them."""
+    return [
+        Reading(path, file, size, time, source, msgspec.json.decode(prefix, type=Part) if prefix else None)
+        for path, file, size, time, source, prefix in rows
+    ]

@@ -14,7 +14,7 @@ import msgspec
 
 from incidentlab import hosts, stamps
 from incidentlab.model import Prefix, Row, Stamp
-from incidentlab.scan import Candidate, compiled
+from incidentlab.scan import Candidate, Match, compiled
 from incidentlab.signatures import Signature, winner
 
 MESSAGE_CHARS = 2_000
@@ -39,11 +39,13 @@ def rows(candidate: Candidate, prefix: Prefix, channel: str, following: Followin
     `channel` is who wrote the line, `prefix` what its envelopes said, with a stamp of its own or a lent one.
     """
     signature, found = _speaker(candidate.matches, channel)
-    groups = {name: value for name, value in found.groupdict().items() if value is not None}
+    groups = dict(found.groups)
     line_count = 1
-    if signature.block and (block := compiled(signature.block).search("\n".join(following(signature.block_lines)))):
-        groups.update((name, value) for name, value in block.groupdict().items() if value is not None)
-        line_count += block.string.count("\n", 0, block.end())
+    if signature.block:
+        text = "\n".join(following(signature.block_lines))
+        if block := compiled(signature.block).search(text.encode()):
+            groups.update(block.groups)
+            line_count += text.count("\n", 0, block.end)
     written = groups.pop("stamp", None)
     stamp = (stamps.read(written) if written else None) or prefix.stamp
     common = {"line_no": candidate.line_no, **_stamp_columns(stamp), "job_id": groups.pop("job", prefix.job_id)}
@@ -52,10 +54,19 @@ def rows(candidate: Candidate, prefix: Prefix, channel: str, following: Followin
     if signature.kind == "progress":
         return [_progress(signature, groups, common, prefix)]
     common |= {"line_count": line_count, "channel": channel, "signature": signature.name}
+    common["alike"] = candidate.alike
     return list(_events(signature, groups, common, prefix))
 
 
-def _speaker(matches: Sequence[tuple[Signature, Any]], channel: str) -> tuple[Signature, Any]:
+def repeated(row: Row, line_no: int, stamp: Stamp | None, count: int) -> Row:
+    """The row of an event on another line that says the same, and stands for `count` such lines."""
+    values = {**row.values, "line_no": line_no, **_stamp_columns(stamp)}
+    if count > 1:
+        values["repeat_count"] = min((values["repeat_count"] or 1) * count, _INT64)
+    return Row(row.table, values)
+
+
+def _speaker(matches: Sequence[tuple[Signature, Match]], channel: str) -> tuple[Signature, Match]:
     at_home = [match for match in matches if channel in match[0].channels] or matches
     chosen = winner([signature for signature, _ in at_home])
     return next(match for match in at_home if match[0] is chosen)

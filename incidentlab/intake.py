@@ -9,7 +9,8 @@ from typing import Any
 
 import duckdb
 
-from incidentlab.model import INTAKE, READINGS, SOURCES, Table
+from incidentlab.folding import MOST_KEPT
+from incidentlab.model import EVENTS, INTAKE, READINGS, SOURCES, Table
 from incidentlab.warehouse import create, has_old, literal, quoted
 
 _IDS = {
@@ -23,6 +24,25 @@ _ORDER = {
     "job_records": "source_id, line_no",
     "progress": "source_id, line_no, kind, step",
 }
+
+_FOLDED = f"""
+    crowds as (
+        select
+            source_id, alike, signature, node, min(line_no, {MOST_KEPT}) as first_lines, max(line_no) as last_line,
+            sum(coalesce(repeat_count, 1))
+            - list_sum(arg_min(coalesce(repeat_count, 1), line_no, {MOST_KEPT})) as others
+        from read_rows where alike is not null group by source_id, alike, signature, node
+        having count(*) > {MOST_KEPT} + 1
+    ),
+    folded as (
+        select r.* replace (if(r.line_no = c.last_line, c.others, r.repeat_count)::bigint as repeat_count)
+        from read_rows as r left join crowds as c
+            on r.source_id = c.source_id and r.alike = c.alike and r.signature = c.signature
+            and r.node is not distinct from c.node
+        where c.source_id is null or r.line_no = c.last_line or list_contains(c.first_lines, r.line_no)
+    ),
+"""
+"""Events that are alike and were folded range by range are folded together; see `folding`."""
 
 
 def load(
@@ -116,12 +136,14 @@ def _insert_rows(con: duckdb.DuckDBPyConnection, table: Table, shards: Sequence[
             and source_id not in (select source_id from new_sources)
         """)
     if parts:
+        rows = "folded" if table is EVENTS else "read_rows"
         ids = "".join(f"left(sha256({_IDS[name]}), 16) as {name}, " for name in table.names if name in _IDS)
         con.execute(f"""
             with read_rows as ({" union all ".join(parts)}),
+            {_FOLDED if table is EVENTS else ""}
             digests as (select source_id, any_value(digest) as digest from intake.sources group by source_id)
             insert into intake.{table.name} by name
-            select {ids} r.* from read_rows as r inner join digests using (source_id) order by {_ORDER[table.name]}
+            select {ids} r.* from {rows} as r inner join digests using (source_id) order by {_ORDER[table.name]}
         """)
 
 

@@ -33,6 +33,7 @@ BOM = b"\xef\xbb\xbf"
 
 _ANSI = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _COUNTED_BYTES = 128 << 10
+_SHORT_BYTES = 16 << 10
 _LINE_FEED = 10
 
 Rewrite = Callable[[bytes, bool], bytes]
@@ -95,10 +96,10 @@ class Page:
 
 def line_feeds(data: bytes, start: int, end: int) -> int:
     """How many line feeds `data` has between two places; numpy counts a long stretch at three times Python's speed."""
-    if end - start < _COUNTED_BYTES:
+    if end - start < _SHORT_BYTES:
         return data.count(b"\n", start, end)
     octets = np.frombuffer(data, np.uint8)
-    scratch = np.empty(_COUNTED_BYTES, bool)
+    scratch = np.empty(min(end - start, _COUNTED_BYTES), bool)
     parts = (octets[part : min(part + _COUNTED_BYTES, end)] for part in range(start, end, _COUNTED_BYTES))
     return sum(int(np.count_nonzero(np.equal(part, _LINE_FEED, out=scratch[: len(part)]))) for part in parts)
 

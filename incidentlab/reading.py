@@ -130,8 +130,11 @@ def _read_structured(parser: Parser, content: Iterable[bytes], tally: Tally) -> 
     for result in parser.parse(lines):
         if isinstance(result, Unparsed):
             tally.failed(result)
+            tally.settle(result.line_no)
         else:
+            tally.settle(result.values["line_no"])
             tally.row(dataclasses.replace(result, values={**defaults.get(result.table, {}), **result.values}))
+    tally.done(lines.line_feeds + 1)
     matched, unparsed = tally.taken()
     return Part(
         line_feeds=lines.line_feeds,

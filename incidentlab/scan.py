@@ -6,43 +6,67 @@ alone: no line, however it was made up, can stop the reading.
 """
 
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, Protocol
 
 import re2
+from blake3 import blake3
 
 try:
     import hyperscan
 except ImportError:
     hyperscan = None  # type: ignore[assignment]
 
+from incidentlab.folding import Storms, alike
 from incidentlab.pages import HEAD_BYTES, LINE_BYTES, Page, decoded
 from incidentlab.signatures import Signature
+from incidentlab.triggers import triggers
+
+_DENSE_BYTES = 512
+"""With more than one hit in so many bytes a page is dense: it pays to fold its lines before they are searched."""
 
 _STEP_BYTES = LINE_BYTES // 4
 _END_OF_TEXT = re.compile(rb"[\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
+class Match:
+    """Where a pattern matches, in characters, and what those of its groups hold that take part."""
+
+    start: int
+    end: int
+    groups: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A line on which signatures match: its number, its text as decoded, and the place of the text in its page.
 
-    A match is google-re2's, which has the methods of Python's.
+    `said` is what the whole line says without its seconds; None if it has no clock or other texts beside this one.
     """
 
     line_no: int
     text: str
     place: int
-    matches: tuple[tuple[Signature, Any], ...]
+    matches: tuple[tuple[Signature, Match], ...]
+    said: bytes | None = None
+
+    @property
+    def alike(self) -> str | None:
+        """16 hex digits for `said`."""
+        return blake3(self.said).hexdigest()[:16] if self.said else None
 
 
 class Engine(Protocol):
-    """A multi-pattern search that may propose too much, but never too little."""
+    """A multi-pattern search."""
 
-    def find(self, data: bytes) -> list[tuple[int, int]]:
-        """(place within a matching line, number of the pattern), at least one a line and pattern, in order."""
+    def find(self, data: bytes, most: int) -> list[tuple[int, int]] | None:
+        """(last place of an occurrence, number of the expression), every one; None if they are more than `most`."""
 
 
 def _text_bounds(data: bytes, place: int) -> tuple[int, int]:
@@ -64,74 +88,94 @@ def _begin_of_text(data: bytes, place: int) -> int:
 
 
 class Hyperscan:
-    """All patterns in one pass by Intel's hyperscan."""
+    """All expressions in one pass by Intel's hyperscan."""
 
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._count = len(patterns)
+    def __init__(self, expressions: Sequence[str]) -> None:
+        count = len(expressions)
         self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        expressions = [pattern.encode() for pattern in patterns]
         self._database.compile(
-            expressions=expressions, ids=list(range(self._count)), elements=self._count, flags=[0] * self._count
+            expressions=[expression.encode() for expression in expressions],
+            ids=list(range(count)),
+            elements=count,
+            flags=[0] * count,
         )
 
-    def find(self, data: bytes) -> list[tuple[int, int]]:
-        """See Engine: every match is reported with each of its ends; one a text is kept."""
+    def find(self, data: bytes, most: int) -> list[tuple[int, int]] | None:
+        """See Engine: every occurrence is reported with each of its ends."""
         hits: list[tuple[int, int]] = []
-        ends = [-1] * self._count
 
-        def on_match(number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
-            if end > ends[number]:
-                hits.append((end - 1, number))
-                ends[number] = _text_bounds(data, end - 1)[1] + 1
+        def on_match(number: int, _start: int, end: int, _flags: int, _context: Any) -> bool | None:
+            hits.append((end - 1, number))
+            return len(hits) > most or None
 
-        self._database.scan(data, match_event_handler=on_match)
+        try:
+            self._database.scan(data, match_event_handler=on_match)
+        except hyperscan.ScanTerminated:
+            return None
         return sorted(hits)
 
 
 class Re2:
-    """All patterns as one alternation by google-re2, and as a set on the lines that it finds."""
+    """All expressions as one alternation by google-re2, and as a set on the lines that it finds."""
 
-    def __init__(self, patterns: Sequence[str]) -> None:
+    def __init__(self, expressions: Sequence[str]) -> None:
         options = re2.Options()
         options.encoding = re2.Options.Encoding.LATIN1
         options.max_mem = 1 << 30
-        self._any = re2.compile("|".join(f"(?:{_unnamed(pattern)})" for pattern in patterns).encode(), options)
-        self._each = [re2.compile(_unnamed(pattern).encode(), options) for pattern in patterns]
+        raw = [expression.encode() for expression in expressions]
+        self._any = re2.compile(b"|".join(b"(?:" + expression + b")" for expression in raw), options)
+        self._each = [re2.compile(expression, options) for expression in raw]
         self._set = re2.Set.SearchSet(options)
-        for pattern in patterns:
-            self._set.Add(_unnamed(pattern).encode())
+        for expression in raw:
+            self._set.Add(expression)
         self._set.Compile()
 
-    def find(self, data: bytes) -> list[tuple[int, int]]:
+    def find(self, data: bytes, most: int) -> list[tuple[int, int]] | None:
         """See Engine: the search goes on behind the text in which a match begins, so one line cannot hide another."""
         hits: list[tuple[int, int]] = []
         place = 0
         while found := self._any.search(data, place):
             start, end = _text_bounds(data, found.start())
             text = data[start:end]
-            numbers = self._set.Match(text) or ()
-            hits.extend((start + self._each[number].search(text).end() - 1, number) for number in numbers)
+            for number in self._set.Match(text) or ():
+                hits.extend((start + match.end() - 1, number) for match in self._each[number].finditer(text))
             place = max(end, found.start()) + 1
+            if len(hits) > most:
+                return None
         return sorted(hits)
 
 
-def _unnamed(pattern: str) -> str:
-    """The pattern without group names, which may occur once in an expression."""
-    return re.sub(r"\(\?P<\w+>", "(?:", pattern)
+class Pattern:
+    """A pattern as it decides on text: by google-re2, on bytes, for on text its wrapper counts characters at length."""
+
+    def __init__(self, pattern: str) -> None:
+        self._compiled = re2.compile(pattern.encode())
+        self._names = [(name.decode(), index) for name, index in self._compiled.groupindex.items()]
+
+    def search(self, raw: bytes) -> Match | None:
+        """The first match in `raw`, which is valid UTF-8."""
+        found = self._compiled.search(raw)
+        if not found:
+            return None
+        texts = [(name, found[index]) for name, index in self._names]
+        start, end = found.span()
+        if not raw.isascii():
+            start, end = len(raw[:start].decode()), len(raw[:end].decode())
+        return Match(start, end, {name: text.decode() for name, text in texts if text is not None})
 
 
 @lru_cache(maxsize=4096)
-def compiled(pattern: str) -> Any:
-    """The pattern as it decides on text, with its groups."""
-    return re2.compile(pattern)
+def compiled(pattern: str) -> Pattern:
+    """The pattern as it decides on text."""
+    return Pattern(pattern)
 
 
-def _best_engine(patterns: Sequence[str]) -> Engine:
-    """Hyperscan where it is there and takes all of the patterns; a site's own may be too much for it."""
+def _best_engine(expressions: Sequence[str]) -> Engine:
+    """Hyperscan where it is there and takes all of the expressions; a site's own may be too much for it."""
     try:
-        return Hyperscan(patterns) if hyperscan else Re2(patterns)
+        return Hyperscan(expressions) if hyperscan else Re2(expressions)
     except hyperscan.error:
-        return Re2(patterns)
+        return Re2(expressions)
 
 
 class Scanner:
@@ -140,35 +184,101 @@ class Scanner:
     def __init__(
         self, signatures: Sequence[Signature], engine: Callable[[Sequence[str]], Engine] | None = None
     ) -> None:
-        self._signatures = [(signature, compiled(signature.pattern)) for signature in signatures]
-        patterns = [signature.pattern for signature in signatures]
-        self._engine = (engine or _best_engine)(patterns) if signatures else None
+        self._signatures = tuple(signatures)
+        found = triggers([signature.pattern for signature in signatures])
+        self._numbers = [trigger.patterns for trigger in found]
+        self._engine = (engine or _best_engine)([trigger.expression for trigger in found]) if found else None
 
-    def candidates(self, page: Page) -> Iterator[Candidate]:
-        """The lines of `page` on which signatures match, in order; a progress bar's states each for themselves.
+    def candidates(self, page: Page, storms: Storms) -> Iterator[Candidate]:
+        """The lines of `page` on which signatures match; a progress bar's states each for themselves.
 
-        A state that is drawn again and again counts once.
+        They are in order. A state that is drawn again and again counts once, and lines that are alike go to `storms`.
         """
+        if not self._engine:
+            return
+        hits = self._engine.find(page.data, len(page.data) // _DENSE_BYTES)
+        if hits is not None:
+            yield from self._decided(page, hits, storms)
+        else:
+            yield from self._dense(page, storms)
+
+    def _dense(self, page: Page, storms: Storms) -> Iterator[Candidate]:
+        """The same for a page of many hits: lines that are known, or alike, are put aside before the search."""
+        lines = page.data.split(b"\n")
+        said = alike(page.data).split(b"\n")
+        first = dict(zip(reversed(said), range(len(said) - 1, -1, -1), strict=True))
+        fresh, again = list[int](), list[int]()
+        for number, (line, text) in enumerate(zip(lines, said, strict=True)):
+            is_first = first[text] == number and not storms.is_known(text)
+            (fresh if is_first or not _is_foldable(line, text) else again).append(number)
+        yield from self._on_lines(page, lines, fresh, storms)
+        yield from self._on_lines(page, lines, [number for number in again if storms.is_single(said[number])], storms)
+        for number in again:
+            storms.again(said[number], page.first_line + number, lines[number])
+
+    def _on_lines(
+        self, page: Page, lines: Sequence[bytes], chosen: Sequence[int], storms: Storms
+    ) -> Iterator[Candidate]:
+        """The candidates on some lines of a page."""
+        begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        text = b"\n".join(lines[number] for number in chosen)
+        places = list(accumulate((len(lines[number]) + 1 for number in chosen), initial=0))
+        hits = []
+        for place, expression in (self._engine.find(text, sys.maxsize) if self._engine else ()) or ():
+            line = bisect_right(places, place) - 1
+            hits.append((place - places[line] + begins[chosen[line]], expression))
+        yield from self._decided(page, hits, storms)
+
+    def _decided(self, page: Page, hits: Sequence[tuple[int, int]], storms: Storms) -> Iterator[Candidate]:
         last: tuple[int, str, list[int]] | None = None
-        for (start, end, low), numbers in self._proposed(page.data).items():
+        for (start, end, low), numbers in self._proposed(page.data, hits):
+            said = _said(page.data, start, end)
+            if said and storms.is_known(said):
+                storms.again(said, page.line_at(start), page.data[start:end])
+                continue
             text = decoded(_cut(page.data, start, end, low))
             last, before = (page.line_at(start), text, numbers), last
             if last == before:
                 continue
-            named = (self._signatures[number] for number in numbers)
-            matches = tuple((signature, found) for signature, rx in named if (found := rx.search(text)))
-            if matches:
-                yield Candidate(last[0], text, start, matches)
+            if matches := self._matches(text, numbers):
+                yield Candidate(last[0], text, start, matches, said)
 
-    def _proposed(self, data: bytes) -> dict[tuple[int, int, int], list[int]]:
-        """The texts to look at, as (begin, end, begin of the part around the hit) -> numbers of signatures."""
-        proposed: dict[tuple[int, int, int], list[int]] = {}
+    def _matches(self, text: str, numbers: Sequence[int]) -> tuple[tuple[Signature, Match], ...]:
+        raw = text.encode()
+        named = (self._signatures[number] for number in numbers)
+        return tuple((signature, found) for signature in named if (found := compiled(signature.pattern).search(raw)))
+
+    def _proposed(
+        self, data: bytes, hits: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[tuple[int, int, int], list[int]]]:
+        """The texts to look at, as (begin, end, begin of the part around the hit), and the numbers of signatures."""
         start = end = -1
-        for place, number in self._engine.find(data) if self._engine else ():
+        windows: dict[int, set[int]] = {}
+        for place, number in hits:
             if not start <= place < end:
+                yield from _in_order(start, end, windows)
                 start, end = _text_bounds(data, place)
-            proposed.setdefault((start, end, _low(start, end, place)), []).append(number)
-        return proposed
+                windows = {}
+            windows.setdefault(_low(start, end, place), set()).update(self._numbers[number])
+        yield from _in_order(start, end, windows)
+
+
+def _in_order(start: int, end: int, windows: dict[int, set[int]]) -> Iterator[tuple[tuple[int, int, int], list[int]]]:
+    return (((start, end, low), sorted(numbers)) for low, numbers in sorted(windows.items()))
+
+
+def _said(data: bytes, start: int, end: int) -> bytes | None:
+    """What a whole line says without its seconds, if such lines may be folded; a state of a progress bar is no line."""
+    if data[start - 1 : start] not in {b"", b"\n"} or data[end : end + 1] == b"\r":
+        return None
+    line = data[start:end]
+    said = alike(line)
+    return said if _is_foldable(line, said) else None
+
+
+def _is_foldable(line: bytes, said: bytes) -> bool:
+    """Whether the line has a clock, is of ordinary length, and is one text."""
+    return line != said and len(line) <= LINE_BYTES and b"\r" not in line
 
 
 def _low(start: int, end: int, place: int) -> int:

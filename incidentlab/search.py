@@ -8,6 +8,7 @@ from typing import Any
 
 from incidentlab import envelopes, events
 from incidentlab.envelopes import Envelope
+from incidentlab.folding import Kind, Storms
 from incidentlab.model import Prefix, Stamp
 from incidentlab.neighbours import Neighbours
 from incidentlab.pages import HEAD_BYTES, LINE_BYTES, LOOK_AHEAD, Page, decoded
@@ -30,6 +31,7 @@ class Search:
         self._tally = tally
         self._channel = (head.channel or "daemon") if head else "job"
         self._witness = Witness()
+        self._storms = Storms()
         self._neighbours = Neighbours(lambda text: envelopes.peel(text, head).stamp, earlier)
 
     def read(self, found: Iterable[Page]) -> Iterator[Part]:
@@ -44,21 +46,33 @@ class Search:
                 account.is_tail = True
             if page.first_line == 1 and not page.start:
                 self._sample(line for _, line in islice(page.lines_from(0), SAMPLE_LINES))
-            for candidate in self._scanner.candidates(page):
-                self._candidate(page, candidate)
-            self._neighbours.end(page)
+            self._page(page)
             if page.first_line > 0:
                 account.add(page)
             else:
-                self._witness = Witness()
+                self._witness, self._storms = Witness(), Storms()
         if page and not page.following:
             fresh = SAMPLE_LINES if page.start else max(page.last_line - SAMPLE_LINES, 0)
             count = min(fresh, SAMPLE_LINES)
+            self._tell()
             self._sample(reversed([line for _, line in islice(page.lines_before(len(page.data)), count)]))
         if account.first:
             yield self._part(account)
 
+    def _page(self, page: Page) -> None:
+        for candidate in self._scanner.candidates(page, self._storms):
+            self._candidate(page, candidate)
+        covered, kept = self._storms.put_aside()
+        self._tally.repeated(covered)
+        for line_no, line, kind in kept:
+            self._again(kind, line_no, line, 1)
+        self._tally.done(page.last_line)
+        self._neighbours.end(page)
+        if self._storms.is_full:
+            self._tell()
+
     def _part(self, account: "Account") -> Part:
+        self._tell()
         said, self._witness = self._witness, Witness()
         matched, unparsed = self._tally.taken()
         name = self._head.name if self._head else "plain"
@@ -81,7 +95,7 @@ class Search:
             self._witness.hear(envelopes.peel(decoded(line[:HEAD_BYTES]), self._head))
 
     def _candidate(self, page: Page, candidate: Candidate) -> None:
-        hit = min(found.start() for _, found in candidate.matches)
+        hit = min(found.start for _, found in candidate.matches)
         prefix = envelopes.peel(candidate.text, self._head, hit)
         self._witness.hear(prefix)
         if prefix.stamp:
@@ -93,8 +107,34 @@ class Search:
             lines = (decoded(line[:LINE_BYTES]) for _, line in islice(page.lines_after(candidate.place), count - 1))
             return [prefix.text, *(envelopes.peel(line, self._head).text for line in lines)]
 
-        for row in events.rows(candidate, prefix, prefix.channel or self._channel, following):
+        rows = events.rows(candidate, prefix, prefix.channel or self._channel, following)
+        for row in rows:
             self._tally.row(row)
+        if not candidate.said:
+            return
+        if all(row.table == "events" for row in rows) and not _spans(candidate):
+            self._storms.add(candidate.said, (prefix.channel, rows))
+        else:
+            self._storms.add_single(candidate.said)
+
+    def _tell(self) -> None:
+        """The last line of each kind becomes the rows of the first, at its own time, and stands for the others."""
+        for kind in self._storms.told():
+            self._again(kind, kind.line_no, kind.line, kind.others)
+
+    def _again(self, kind: Kind, line_no: int, line: bytes, count: int) -> None:
+        """A line that is like the first of its kind, and stands for `count` such lines."""
+        channel, rows = kind.rows
+        stamp = envelopes.peel(decoded(line), self._head).stamp
+        self._witness.count(channel, stamp, count)
+        if line_no > 0:
+            for row in rows:
+                self._tally.emit(events.repeated(row, line_no, stamp, count))
+
+
+def _spans(candidate: Candidate) -> bool:
+    """Whether what follows the line may belong to it."""
+    return any(signature.block for signature, _ in candidate.matches)
 
 
 @dataclass(slots=True)
@@ -134,6 +174,13 @@ class Witness:
             self._last = prefix.stamp
             if prefix.stamp.utc_offset_s is not None:
                 self._offsets.add(prefix.stamp.utc_offset_s)
+
+    def count(self, channel: str | None, stamp: Stamp | None, lines: int) -> None:
+        """Take note of lines that are like one that was heard, of which the last has this stamp."""
+        if channel:
+            self._channels[channel] += lines
+        if stamp and stamp.local_ts and self._last and (self._last.local_ts or stamp.local_ts) < stamp.local_ts:
+            self._last = stamp
 
     @property
     def channels(self) -> dict[str, int]:

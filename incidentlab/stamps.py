@@ -62,6 +62,7 @@ def read(text: str) -> Stamp | None:
     return from_iso(text) or from_epoch(text)
 
 
+@lru_cache(maxsize=4096)
 def of_parts(date: tuple[int | None, int | str, int | str], clock: str, fraction: str | None = None) -> Stamp | None:
     """A stamp from (year or None, month as number or `Mar`, day) and `hh:mm[:ss]`; None if there is no such day."""
     year, month, day = date

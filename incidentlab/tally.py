@@ -1,24 +1,29 @@
 """The account of a source's lines: each of them is matched, unparsed or unmatched, and counted once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from incidentlab.model import Row
 from incidentlab.parsers import Unparsed
 
+OPEN_LINES = 20_000
+"""So many lines may be open at a time, where nobody says when a page is done."""
+
 
 @dataclass(slots=True)
 class Tally:
-    """The account of a source's lines: each is matched, unparsed or unmatched, and counted once.
+    """Takes rows, in about the order of their lines, and hands them to `emit`.
 
-    Lines before the first lead in: what is found on them goes to whoever reads them, and is not counted here.
+    Lines before the first lead in: their rows are another range's, and so are all the lines that these cover.
     """
 
     emit: Callable[[Row], None]
     matched: int = 0
     unparsed: int = 0
-    _until: int = 0
+    _covered: set[int] = field(default_factory=set)
+    _failed: set[int] = field(default_factory=set)
+    _foreign: set[int] = field(default_factory=set)
     _line_no: int = 0
     _seen: set[tuple[Any, ...]] = field(default_factory=set)
 
@@ -33,23 +38,36 @@ class Tally:
             if identity in self._seen:
                 return
             self._seen.add(identity)
-        fresh = self._advance(line_no, row.values.get("line_count") or 1)
+        lines = range(line_no, line_no + (row.values.get("line_count") or 1))
         if line_no > 0:
-            self.matched += fresh
+            self._covered.update(lines)
             self.emit(row)
+        else:
+            self._foreign.update(lines)
+
+    def repeated(self, line_nos: Iterable[int]) -> None:
+        """Lines that a row stands for which is still to come."""
+        self._covered.update(line_nos)
 
     def failed(self, unparsed: Unparsed) -> None:
         """A line that should have been understood."""
-        self.unparsed += self._advance(unparsed.line_no, 1)
+        self._failed.add(unparsed.line_no)
+
+    def done(self, until: int) -> None:
+        """Count the lines up to this one: no row that is still to come covers them."""
+        covered, failed = ({line for line in lines if line <= until} for lines in (self._covered, self._failed))
+        self._covered -= covered
+        self._failed -= failed
+        self.matched += sum(line > 0 for line in covered - self._foreign)
+        self.unparsed += len(failed - covered)
+
+    def settle(self, line_no: int) -> None:
+        """The same before `line_no`, when enough lines are open that it pays."""
+        if len(self._covered) + len(self._failed) > OPEN_LINES:
+            self.done(line_no - 1)
 
     def taken(self) -> tuple[int, int]:
         """How many lines matched, and how many could not be parsed, since this was asked last."""
         counts = self.matched, self.unparsed
         self.matched = self.unparsed = 0
         return counts
-
-    def _advance(self, line_no: int, count: int) -> int:
-        """How many of these lines were not accounted for yet."""
-        fresh = max(line_no + count - 1 - max(self._until, line_no - 1), 0)
-        self._until = max(self._until, line_no + count - 1)
-        return fresh

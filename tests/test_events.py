@@ -1,7 +1,6 @@
 """A matching line becomes the right row: who speaks, what its groups say, whose time it has."""
 
 import json
-import re
 from datetime import datetime
 
 import pytest
@@ -10,13 +9,13 @@ from hypothesis import strategies as st
 from intake_samples import ALL, BUS, NODES, STEP, TABLE, TRACEBACK, WATCHDOG, XID, signature
 
 from incidentlab import envelopes, events, hosts, stamps
-from incidentlab.scan import Candidate
+from incidentlab.scan import Candidate, compiled
 
 
 def rows(line, signatures=ALL, channel=None, following=()):
     """The rows that a line becomes, peeled and searched as the intake does."""
-    matches = tuple((s, found) for s in signatures if (found := re.search(s.pattern, line, re.ASCII)))
-    prefix = envelopes.peel(line, None, min(found.start() for _, found in matches))
+    matches = tuple((s, found) for s in signatures if (found := compiled(s.pattern).search(line.encode())))
+    prefix = envelopes.peel(line, None, min(found.start for _, found in matches))
     candidate = Candidate(7, line, 0, matches)
     said = channel or prefix.channel or "job"
     return events.rows(candidate, prefix, said, lambda count: [prefix.text, *following][:count])
@@ -31,6 +30,7 @@ def test_a_kernel_line_becomes_an_event_of_its_host():
         "line_count": 1,
         "channel": "kernel",
         "signature": "xid",
+        "alike": None,
         "local_ts": datetime.fromisoformat("2000-03-05T14:03:22"),
         "utc_offset_s": None,
         "has_year": False,

@@ -1,7 +1,6 @@
 """Who wins where a line and its envelopes both speak, and what fits into a column: events, hosts and stamps."""
 
 import json
-import re
 from datetime import datetime
 
 import pytest
@@ -9,7 +8,7 @@ from intake_samples import signature
 
 from incidentlab import events, hosts, stamps
 from incidentlab.model import Prefix, Stamp
-from incidentlab.scan import Candidate
+from incidentlab.scan import Candidate, compiled
 
 SAID = signature(
     "said",
@@ -30,7 +29,7 @@ ENVELOPE = {"rank": 9, "gpu_index": 7, "job_id": "41", "fields": {"tag": "outer"
 
 def values(text, speaker=SAID, **prefix):
     """The columns of the one row that a text becomes."""
-    candidate = Candidate(1, text, 0, ((speaker, re.search(speaker.pattern, text)),))
+    candidate = Candidate(1, text, 0, ((speaker, compiled(speaker.pattern).search(text.encode())),))
     (row,) = events.rows(candidate, Prefix(text, **prefix), "job", lambda count: [text][:count])
     return row.values
 

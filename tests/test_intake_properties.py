@@ -4,12 +4,14 @@ import gzip
 import io
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from intake_samples import ALL
 
-from incidentlab import codecs, envelopes, parts, reading
+from incidentlab import codecs, envelopes, parts, reading, scan
 from incidentlab import pages as pages_module
+from incidentlab.folding import Storms
 from incidentlab.pages import decoded, pages
 from incidentlab.scan import Re2, Scanner
 
@@ -38,6 +40,13 @@ PIECES = st.sampled_from(
 )
 NO_TEXT = ("binary", "UTF-16; make it UTF-8 with: iconv -f UTF-16 -t UTF-8")
 LOGS = st.lists(PIECES | st.binary(max_size=20), max_size=40).map(b"".join)
+
+
+def unfolded(scanner, blocks):
+    """Every candidate, also those that a page would fold."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan, "_DENSE_BYTES", 1)
+        return [candidate for page in pages(blocks) for candidate in scanner.candidates(page, Storms())]
 
 
 def read(data):
@@ -81,8 +90,7 @@ def test_every_line_that_python_finds_is_found_by_both_engines(data):
     for scanner in (SCANNER, FALLBACK):
         found = {
             (candidate.line_no, candidate.text, signature.name)
-            for page in pages([data])
-            for candidate in scanner.candidates(page)
+            for candidate in unfolded(scanner, [data])
             for signature, _ in candidate.matches
         }
         assert found <= expected
@@ -95,7 +103,7 @@ def test_where_blocks_are_cut_changes_nothing(data, size):
     """Candidates are the same for any size of block."""
 
     def candidates(blocks):
-        return [(c.line_no, c.text) for page in pages(blocks) for c in SCANNER.candidates(page)]
+        return [(c.line_no, c.text) for c in unfolded(SCANNER, blocks)]
 
     assert candidates(data[n : n + size] for n in range(0, len(data), size)) == candidates([data])
 

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "incidentlab"
 
 GROUND = {
     *("errors", "model", "assets", "sqlfiles", "configuration", "knowledge", "hosts", "stamps", "codecs", "neutral"),
-    *("parts", "stores", "executors"),
+    *("parts", "stores", "executors", "triggers", "folding"),
 }
 FAMILIES = {"envelopes", "parsers", "signatures", "baselines"}
 STAGES = {"discover", "pages", "scan", "neighbours", "events", "spool", "warehouse", "simulate"}

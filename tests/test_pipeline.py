@@ -149,7 +149,7 @@ def test_every_row_of_a_large_file_arrives(incidentlab: Run, tmp_path: Path, mon
     """A file whose rows fill several shards is loaded whole, and once where it lies twice."""
     monkeypatch.setattr("incidentlab.spool.SPILL_ROWS", 4)
     for name in ("a.log", "b.log"):
-        (tmp_path / name).write_text(KERNEL * 10)
+        (tmp_path / name).write_text("".join(KERNEL.replace("pid=", f"pid={number}") for number in range(10)))
 
     assert incidentlab("ingest", "a.log", "b.log").code == 0
 
@@ -253,11 +253,11 @@ def test_a_file_that_has_grown_replaces_its_earlier_content(incidentlab: Run, tm
 
 def test_the_log_of_another_boot_comes_beside_the_first(incidentlab: Run, tmp_path: Path) -> None:
     """The kernel begins each boot with the same line: a file of one name that goes on differently is another."""
-    for faults in (range(10), range(20, 40)):
+    for faults in (range(10), range(20, 30)):
         (tmp_path / "dmesg").write_text(BOOT + "".join(map(LOST.format, faults)))
         assert incidentlab("ingest", "dmesg").code == 0
 
-    assert len(xids(incidentlab)) == 30
+    assert len(xids(incidentlab)) == 20
 
 
 def test_a_file_that_became_readable_leaves_no_trace_of_its_past(incidentlab: Run, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from intake_samples import ALL, STEP, WATCHDOG, XID, signature
 
 from incidentlab import pages as pages_module
 from incidentlab import scan
+from incidentlab.folding import Storms
 from incidentlab.pages import HEAD_BYTES, LINE_BYTES, Page, pages
 from incidentlab.scan import Re2, Scanner
 
@@ -19,11 +20,13 @@ def found(data, signatures=ALL, engine=None, block=None):
     size = block or len(data) or 1
     blocks = [data[place : place + size] for place in range(0, len(data), size)]
     scanner = Scanner(signatures, engine)
-    return [
-        (candidate.line_no, candidate.text, sorted(found[0].name for found in candidate.matches))
-        for page in pages(blocks)
-        for candidate in scanner.candidates(page)
-    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan, "_DENSE_BYTES", 1)
+        return [
+            (candidate.line_no, candidate.text, sorted(found[0].name for found in candidate.matches))
+            for page in pages(blocks)
+            for candidate in scanner.candidates(page, Storms())
+        ]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -50,6 +50,11 @@ def tables(tmp_path, found, signatures=ALL, jobs=1):
     return {**rows, "sources": sorted(rows["sources"], key=lambda row: row["path"])}
 
 
+def different(count):
+    """So many kernel lines, none like another."""
+    return "".join(KERNEL.replace("pid=45", f"pid={number}") for number in range(count))
+
+
 def only(rows):
     """The single row of a list."""
     (row,) = rows
@@ -245,7 +250,7 @@ def test_few_large_rows_are_spilled_as_well(tmp_path, monkeypatch):
 def test_many_rows_are_spilled_and_all_arrive(tmp_path, monkeypatch):
     """Memory is bounded by the size of a part; ids are given when the digest is known."""
     monkeypatch.setattr(spool, "SPILL_ROWS", 10)
-    found = ingested(tmp_path, written(tmp_path, KERNEL * 25))
+    found = ingested(tmp_path, written(tmp_path, different(25)))
     assert [event["line_no"] for event in found["events"]] == list(range(1, 26))
     assert len({event["event_id"] for event in found["events"]}) == 25
     assert sorted(file.name for file in (tmp_path / "shards").rglob(".*")) == []
@@ -424,7 +429,7 @@ def test_earlier_shards_of_a_unit_are_replaced(tmp_path, monkeypatch):
     """A file that shrank leaves no part of what it held before."""
     monkeypatch.setattr(spool, "SPILL_ROWS", 10)
     for count in (35, 5):
-        found = ingested(tmp_path, written(tmp_path, KERNEL * count))
+        found = ingested(tmp_path, written(tmp_path, different(count)))
         assert len(found["events"]) == count
 
 

@@ -87,12 +87,15 @@ def peel(line: str, head: Envelope | None = None, hit: int = 0) -> Prefix:
     or quoted by another writer) is taken off too. The outermost layer decides channel, host and stamp, the innermost
     the rank; seconds since boot are kept from the kernel's own stamp.
     """
-    said = _layers(Prefix(line), head)
+    said = _layers(line, head)
     before = hit - len(line) + len(said.text)
     if before <= 0 or said.channel == "kernel":
         return said
     glued = _glued(said.text, before)
-    return _layers(replace(said, text=said.text[glued:]), None) if glued else said
+    if not glued:
+        return said
+    text = said.text[glued:]
+    return _layers(text, None, replace(said, text=text))
 
 
 def _glued(text: str, hit: int) -> int:
@@ -104,17 +107,18 @@ def _glued(text: str, hit: int) -> int:
     return start
 
 
-def _layers(said: Prefix, head: Envelope | None) -> Prefix:
+def _layers(text: str, head: Envelope | None, said: Prefix | None = None) -> Prefix:
+    """What the layers of `text` say, inside of what was `said` before."""
     for _ in range(MAX_LAYERS):
-        inner = head.peel(said.text) if head else None
-        inner = inner or _tightest(said.text)
+        inner = head.peel(text) if head else None
+        inner = inner or _tightest(text)
         if inner is None:
-            return said
-        said = _merged(said, inner)
+            break
+        said = _merged(said, inner) if said else inner
         if said.channel == "kernel":
-            return said  # the kernel puts nothing between its header and its text
-        head = None
-    return said
+            break  # the kernel puts nothing between its header and its text
+        text, head = said.text, None
+    return said or Prefix(text)
 
 
 def _tightest(text: str) -> Prefix | None:

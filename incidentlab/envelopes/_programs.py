@@ -1,7 +1,6 @@
 """Who wrote a syslog or journal line: the kernel, a Slurm daemon or another program; not an envelope itself."""
 
 import re
-from dataclasses import replace
 
 from incidentlab.model import Prefix, Stamp
 
@@ -61,8 +60,14 @@ def _from_kernel(stamp: Stamp | None, host: str, text: str) -> Prefix:
     """Syslog's header and the kernel's own clock, which most collectors leave in the text."""
     if clock := _CLOCK.match(text):
         text = text[clock.end() :]
-        stamp = replace(stamp or Stamp(), uptime_s=float(clock[1]))
+        stamp = _with_uptime(stamp, float(clock[1]))
     return Prefix(text, stamp, kernel_or_daemon(text), host, "kernel")
+
+
+def _with_uptime(stamp: Stamp | None, uptime_s: float) -> Stamp:
+    if stamp is None:
+        return Stamp(uptime_s=uptime_s)
+    return Stamp(stamp.local_ts, stamp.utc_offset_s, stamp.has_year, uptime_s, stamp.uncertainty_s)
 
 
 def kernel_or_daemon(text: str) -> str:

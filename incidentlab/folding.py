@@ -1,0 +1,99 @@
+"""Storms: lines that say the same again and again are folded on the way in, and counted.
+
+Lines are the same if nothing but the seconds of the clock at their beginning differs, and the kernel's own clock behind
+it; where that one stands alone, they are the same within 100 seconds. The first few of a kind stand for themselves, the
+last for all others, so these keep their times. Whoever folds may do so in parts: folding the folded gives the same.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+MOST_KEPT = 16
+"""So many lines of a kind stand for themselves: a storm is more than a few ranks that say the same."""
+
+MOST_KINDS = 20_000
+"""So many kinds of lines are known at a time; then those are told, and it begins anew."""
+
+# Mar  5 14:03:22 gpu0412 kernel: [412345.678901] NVRM: ...   2026-03-05T14:03:22.123456+01:00 gpu0412 kernel: NVRM: ...
+# [Thu Mar  5 14:03:22 2026] NVRM: ...   [2026-03-05T14:03:22.123] error: ...   <4>[412345.678901] NVRM: ...
+_CLOCK = re.compile(
+    rb"(?m)^(?:([^\n:]{0,40}?\d\d:\d\d:)\d\d(?:[.,]\d{1,9})?((?:[^\n\[]{0,80}?kernel: )?)(?:\[ *\d{1,12}\.\d{6}\])?"
+    rb"|((?:<\d{1,3}>)?\[ *\d*)\d\d\.\d{6}\])"
+)
+
+
+def alike(lines: bytes) -> bytes:
+    """The lines without the seconds of their clocks; one that has no clock stays as it is, and is like no other."""
+    return _CLOCK.sub(rb"\1\2\3", lines)
+
+
+@dataclass(slots=True)
+class Kind:
+    """What the first of some lines that are alike became; how many were seen, and how many the last stands for."""
+
+    rows: Any
+    seen: int = 1
+    others: int = 0
+    line_no: int = 0
+    line: bytes = b""
+
+
+class Storms:
+    """The kinds of lines that are known, by what they say.
+
+    `covered` are the numbers of lines that were put aside; `kept` are those of them that stand for themselves.
+    """
+
+    def __init__(self) -> None:
+        self._kinds: dict[bytes, Kind] = {}
+        self._singles: set[bytes] = set()
+        self.covered: list[int] = []
+        self.kept: list[tuple[int, bytes, Kind]] = []
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to tell."""
+        return len(self._kinds) + len(self._singles) >= MOST_KINDS
+
+    def is_known(self, said: bytes) -> bool:
+        """Whether a line that says this was seen."""
+        return said in self._kinds
+
+    def is_single(self, said: bytes) -> bool:
+        """Whether lines that say this must be looked at one by one."""
+        return said in self._singles
+
+    def add(self, said: bytes, rows: Any) -> None:
+        """The first line that says this became `rows`."""
+        self._kinds[said] = Kind(rows)
+
+    def add_single(self, said: bytes) -> None:
+        """Lines that say this depend on more than what they say."""
+        self._singles.add(said)
+
+    def again(self, said: bytes, line_no: int, line: bytes) -> None:
+        """One more line of a kind; nothing if the first one became nothing."""
+        kind = self._kinds.get(said)
+        if kind is None:
+            return
+        self.covered.append(line_no)
+        kind.seen += 1
+        if kind.seen <= MOST_KEPT:
+            self.kept.append((line_no, line, kind))
+        else:
+            kind.others += 1
+            kind.line_no, kind.line = line_no, line
+
+    def put_aside(self) -> tuple[list[int], list[tuple[int, bytes, Kind]]]:
+        """`covered` and `kept` since this was asked last."""
+        aside = self.covered, self.kept
+        self.covered, self.kept = [], []
+        return aside
+
+    def told(self) -> list[Kind]:
+        """The kinds whose last line stands for others; all are forgotten."""
+        kinds = [kind for kind in self._kinds.values() if kind.others]
+        self._kinds = {}
+        self._singles = set()
+        return kinds

@@ -1,0 +1,104 @@
+"""What a line must contain for a pattern to match: literal texts, found by walking the pattern's parse tree.
+
+Hundreds of literals are searched several times as fast as hundreds of patterns with repeats, and are compiled in a
+hundredth of the time. A pattern without a telling literal is its own trigger.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from re import _constants as ops  # type: ignore[attr-defined] # the only parser of patterns that Python has
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
+
+LEAST_CHARS = 9
+"""Shorter literals (`INFO`, ` error: `) occur everywhere: the pattern itself is the better trigger."""
+
+_PRICE = 0.2
+"""What each further alternative costs, in characters: more of them are found more often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """An expression to search for, and the numbers of the patterns that may match where it is found."""
+
+    expression: str
+    patterns: tuple[int, ...]
+
+
+def triggers(patterns: Sequence[str]) -> tuple[Trigger, ...]:
+    """Expressions of which at least one matches every line that one of `patterns` matches."""
+    owners: dict[str, list[int]] = {}
+    for number, pattern in enumerate(patterns):
+        found = literals(pattern)
+        expressions = [re.escape(literal) for literal in found] or [unnamed(pattern)]
+        for expression in expressions:
+            owners.setdefault(expression, []).append(number)
+    return tuple(Trigger(expression, tuple(numbers)) for expression, numbers in owners.items())
+
+
+def unnamed(pattern: str) -> str:
+    """The pattern without group names, which may occur once in an expression."""
+    return re.sub(r"\(\?P<\w+>", "(?:", pattern)
+
+
+@lru_cache(maxsize=4096)
+def literals(pattern: str) -> tuple[str, ...]:
+    r"""Texts of which one occurs in whatever `pattern` matches; none if there are no telling ones.
+
+    >>> literals(r"(?:Xid|SXid) \(PCI:(?P<pci>\S+)\): (?P<code>\d+)"), literals(r"\d+ (?:GB|[MK]B)")
+    ((' (PCI:',), ())
+    """
+    try:
+        tree = _parser.parse(pattern)
+    except re.error:
+        return ()
+    if tree.state.flags & re.IGNORECASE or "(?i" in pattern:
+        return ()
+    found = _needed(tree)
+    return found if found and min(map(len, found)) >= LEAST_CHARS else ()
+
+
+def _needed(tree: Iterable[tuple[Any, Any]]) -> tuple[str, ...]:
+    """The best of the literals that a sequence cannot do without."""
+    choices: list[tuple[str, ...]] = []
+    run = ""
+    for op, value in tree:
+        text = _text(op, value)
+        if text is None:
+            choices += [(run,), _alternatives(op, value)]
+            run = ""
+        else:
+            run += text
+    return max([*choices, (run,)], key=_worth)
+
+
+def _worth(choice: tuple[str, ...]) -> float:
+    return min(map(len, choice), default=0) - _PRICE * len(choice)
+
+
+def _text(op: Any, value: Any) -> str | None:
+    """What an element matches, if that is a single text."""
+    if op is ops.LITERAL:
+        return chr(value)
+    if op is not ops.SUBPATTERN:
+        return None
+    parts = [_text(*element) for element in value[-1]]
+    return None if None in parts else "".join(filter(None, parts))
+
+
+def _alternatives(op: Any, value: Any) -> tuple[str, ...]:
+    """The literals that an element cannot do without; none if it can."""
+    if op is ops.SUBPATTERN:
+        return _needed(value[-1])
+    if op in {ops.MAX_REPEAT, ops.MIN_REPEAT} and value[0] > 0:
+        return _needed(value[-1])
+    if op is ops.BRANCH:
+        branches = [_needed(branch) for branch in value[1]]
+        return tuple(sorted({text for branch in branches for text in branch})) if all(map(_worth_any, branches)) else ()
+    return ()
+
+
+def _worth_any(choice: tuple[str, ...]) -> bool:
+    return bool(choice) and min(map(len, choice)) > 0

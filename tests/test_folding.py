@@ -1,0 +1,153 @@
+"""A storm is folded: its first and its last line stand for it, nothing is lost of how many there were."""
+
+import io
+import sys
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from intake_samples import ALL, folded
+
+from incidentlab import codecs, content, discover, intake, pages, parts, pipeline, reading, scan, shards, units
+from incidentlab.folding import alike
+from incidentlab.manifest import save
+from incidentlab.scan import Re2, Scanner
+from incidentlab.signatures import load_signatures
+from incidentlab.stores import Store
+from incidentlab.terminal import Talk
+
+SCANNER = Scanner(ALL)
+XID = "NVRM: Xid (PCI:0000:1b:00): 79, x"
+LINES = st.sampled_from(
+    [
+        *(f"Mar  5 14:03:{second:02d} gpu1 kernel: [412345.{second:06d}] {XID}" for second in range(4)),
+        f"Mar  5 14:04:01 gpu1 kernel: [412399.000001] {XID}",
+        f"[412351.000001] {XID}",
+        "Mar  5 14:03:01 gpu2 kernel: [412345.000001] NVRM: Xid (PCI:0000:1b:00): 31, pid=4, y",
+        "Root Cause (first observed failure):",
+        "[0]:",
+        "chatter",
+        "step 5 loss 2.5",
+        "a\rstep 5 loss 2.5\rstep 6 loss 2",
+    ]
+)
+STORMS = st.lists(st.tuples(LINES, st.integers(1, 24)), max_size=12).map(
+    lambda runs: "".join(f"{line}\n" * count for line, count in runs).encode()
+)
+
+
+def rows_of(data, scanner=SCANNER):
+    """The rows of some text as they are emitted, and what is known of the source."""
+    rows = []
+    found = reading.read(codecs.open_stream(io.BytesIO(data)), scanner, rows.append)
+    return [row.values for row in rows], parts.joined(found)
+
+
+def loaded(data, tmp_path, monkeypatch, unit_bytes):
+    """The events in the warehouse of a file that is read in ranges of this size."""
+    monkeypatch.setattr(units, "UNIT_BYTES", unit_bytes)
+    (tmp_path / "kern.log").write_bytes(data)
+    inputs, _ = discover.find_inputs([str(tmp_path / "kern.log")])
+    how = shards.recipe(Store(tmp_path / f"shards-{unit_bytes}"), load_signatures())
+    plan = units.plan(inputs, how.knowledge)
+    manifest = pipeline.read(plan, how, jobs=1, talk=Talk(shows_progress=False))
+    save(manifest, tmp_path)
+    urls = {table: [how.store.url(name) for name in names] for table, names in manifest.shards.items()}
+    with duckdb.connect() as con:
+        intake.load(con, tmp_path, urls)
+        found = con.execute("select line_no, repeat_count, event_id, local_ts from intake.events").fetchall()
+        return len(plan.units), found, con.execute("select matched_lines from intake.sources").fetchall()
+
+
+def test_a_storm_is_its_first_lines_and_its_last():
+    """Of 100 lines within a minute sixteen stand for themselves and the last for 84; times and lines are theirs."""
+    lines = [f"Mar  5 14:03:{n // 2:02d} gpu1 kernel: [{412345 + n / 2:.6f}] {XID}\n" for n in range(100)]
+    rows, source = rows_of("".join(lines).encode())
+    told = [(row["line_no"], row["repeat_count"], row["local_ts"].second) for row in rows]
+    assert told == [*((n + 1, None, n // 2) for n in range(16)), (100, 84, 49)]
+    assert (source.lines, source.matched) == (100, 100)
+
+
+def test_a_record_that_counts_itself_is_counted_as_often():
+    """Twenty lines that each stand for five stand for a hundred."""
+    line = "Mar  5 14:03:01 n1 kernel: EDAC MC0: 5 CE memory read error on CPU_SrcID#0_DIMM#0 (channel:0)\n"
+    scanner = Scanner([found for found in load_signatures() if found.name == "edac-corrected"])
+    assert [row["repeat_count"] for row in rows_of((line * 20).encode(), scanner)[0]] == [5] * 16 + [20]
+
+
+def test_lines_without_a_clock_are_never_folded():
+    """Nobody could say when the others were."""
+    assert [row["line_no"] for row in rows_of(f"{XID}\n".encode() * 20)[0]] == list(range(1, 21))
+
+
+def test_where_a_storm_is_cut_does_not_show(tmp_path, monkeypatch):
+    """Ranges fold for themselves; in the warehouse a storm that lies in several of them is one."""
+    monkeypatch.setattr(pages, "GRID_BYTES", 4 * codecs.BLOCK_BYTES)
+    monkeypatch.setattr(content, "GRID_BYTES", 4 * codecs.BLOCK_BYTES)
+    lines = [
+        f"Mar  5 14:{n // 20_000:02d}:{n // 400 % 60:02d} gpu{n % 3} kernel: [{412345 + n / 400:.6f}] {XID}\n"
+        for n in range(60_000)
+    ]
+    data = "".join(lines).encode()
+    one, whole, counted = loaded(data, tmp_path, monkeypatch, 1 << 30)
+    several, cut, counted_again = loaded(data, tmp_path, monkeypatch, 4 * codecs.BLOCK_BYTES)
+    assert (one, several > 3) == (1, True)
+    assert cut == whole
+    assert counted == counted_again == [(60_000,)]
+    assert sum(count or 1 for _, count, *_ in whole) == 60_000
+    assert len(whole) == 17 * 3 * 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Mar  5 14:03:22 g kernel: [1.000001] x", "Mar  5 14:03:59 g kernel: [38.000002] x", True),
+        ("Mar  5 14:03:22 g kernel: x", "Mar  5 14:04:22 g kernel: x", False),
+        ("Mar  5 14:03:22 g kernel: x", "Mar  5 14:03:22 h kernel: x", False),
+        ("2026-03-05T14:03:22.5+01:00 g a[1]: x", "2026-03-05T14:03:23.123+01:00 g a[1]: x", True),
+        ("2026-03-05T14:03:22.5+01:00 g a[1]: x", "2026-03-05T14:03:22.5+01:00 g a[2]: x", False),
+        ("[ 1234.000001] x", "[ 1299.999999] x", True),
+        ("[ 1234.000001] x", "[ 1301.000001] x", False),
+        ("Mar  5 14:03:22 g s: at 14:05:01", "Mar  5 14:03:22 g s: at 14:05:02", False),
+        ("[Thu Mar  5 14:03:22 2026] x", "[Thu Mar  5 14:03:23 2026] x", True),
+    ],
+)
+def test_only_the_seconds_at_the_beginning_do_not_count(one, other, same):
+    """Host, process, minute, message and clocks within it tell lines apart."""
+    assert (alike(one.encode()) == alike(other.encode())) is same
+
+
+@given(STORMS)
+@settings(max_examples=200, deadline=None)
+def test_nothing_is_lost_in_folding(data):
+    """Matched lines, and how many records of each message there are, are what looking at each line gives."""
+    rows, source = rows_of(data)
+    expected = {}
+    matched = 0
+    for line in data.decode().split("\n"):
+        texts = [] if "Root Cause" in line or "\r" in line else rows_of(line.encode() + b"\n")[0]
+        matched += bool(texts)
+        for row in texts:
+            if "signature" in row:
+                expected[row["message"]] = expected.get(row["message"], 0) + 1
+    totals = {}
+    for row in rows:
+        if "signature" in row and row["message"] in expected:
+            totals[row["message"]] = totals.get(row["message"], 0) + (row["repeat_count"] or 1)
+    assert totals == expected
+    assert matched <= source.matched <= source.lines
+
+
+@given(STORMS)
+@settings(max_examples=200, deadline=None)
+def test_how_it_is_found_changes_nothing(data):
+    """A page that is folded before the search gives what one gives that is folded after it, with either engine."""
+    results = []
+    for dense in (1, sys.maxsize):
+        for engine in (scan.Hyperscan, Re2):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(scan, "_DENSE_BYTES", dense)
+                rows, source = rows_of(data, Scanner(ALL, engine))
+                results.append((folded(rows), source))
+    assert all(result == results[0] for result in results)

@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 DEMO := demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test accept format lint types wheel lock clean
+.PHONY: help demo test bench accept format lint types wheel lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,9 @@ demo: $(VENV)/.installed ## Read the sample campaign and make its report
 
 test: $(VENV)/.installed-dev ## Run all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+bench: $(VENV)/.installed-dev ## Measure beside other programs into docs/performance.md; takes an hour and 5 GB
+	$(BIN)/python -m benchmarks --output docs/performance.md
 
 accept: $(VENV)/.installed-dev ## Take over what changed in the golden files, and show it
 	$(BIN)/python -m pytest --accept -s

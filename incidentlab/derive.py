@@ -4,6 +4,7 @@ Each file is one SELECT; Python makes the table of its name, checks that its col
 the questions of `queries/` as views (or table macros, if they have parameters) beside the tables.
 """
 
+import csv
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -16,9 +17,6 @@ from incidentlab.errors import DefinitionError
 from incidentlab.knowledge import KNOWLEDGE, META, POISSON_LIMITS, SETTINGS
 from incidentlab.model import SCHEMA_VERSION, Table
 from incidentlab.sqlfiles import SqlFile
-
-POISSON_TABLE_EVENTS = 2_000
-"""Up to this many events the exact limits are looked up; beyond it Byar's approximation is right to 0.001 events."""
 
 
 def build(
@@ -38,6 +36,7 @@ def build(
     them count for old content as well, unless those it came with are kept.
     """
     with warehouse.publishing(target, folder, old) as con:
+        con.execute("begin")  # one transaction: a hundred small ones would each be written through
         intake.load(con, folder, shards, unchanged)
         load_knowledge(con, rows)
         if warehouse.has_old(con):
@@ -45,13 +44,14 @@ def build(
             if keeps_settings:
                 _keep_settings(con)
         derive(con)
+        con.execute("commit")
 
 
 def load_knowledge(con: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
     """Fill the knowledge tables; a table without rows is empty, not absent."""
     own = {
         META.name: [{"key": "schema_version", "value": str(SCHEMA_VERSION)}],
-        POISSON_LIMITS.name: poisson_limits(POISSON_TABLE_EVENTS),
+        POISSON_LIMITS.name: poisson_limits(),
     }
     for table in KNOWLEDGE:
         warehouse.load_rows(con, table, [*rows.get(table.name, ()), *own.get(table.name, ())])
@@ -75,14 +75,17 @@ def _keep_settings(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(f"insert into main.{table.name} from ours")
 
 
-def poisson_limits(most: int) -> list[dict[str, Any]]:
-    """Exact 95 % limits of a Poisson mean for 0..most events: quantiles of gamma distributions (Garwood 1936)."""
-    from scipy.special import gammaincinv  # noqa: PLC0415 - slow to import; only the build needs it
+def poisson_limits() -> list[dict[str, Any]]:
+    """Exact 95 % limits of a Poisson mean for 0 to 2,000 events: quantiles of gamma distributions (Garwood 1936).
 
-    events = range(most + 1)
-    lo = [0.0, *gammaincinv(events[1:], 0.025)]
-    hi = gammaincinv([n + 1 for n in events], 0.975)
-    return [{"events": n, "lo": float(lo[n]), "hi": float(hi[n])} for n in events]
+    Beyond that, Byar's approximation is right to 0.001 events. They are kept as data, since scipy, which made them,
+    takes longer to import than all the rest of a small build.
+    """
+    with assets.knowledge("poisson_limits.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            {"events": int(row["events"]), "lo": float(row["lo"]), "hi": float(row["hi"])}
+            for row in csv.DictReader(file)
+        ]
 
 
 def derive(con: duckdb.DuckDBPyConnection) -> None:
@@ -120,18 +123,12 @@ def in_order(files: Mapping[str, SqlFile], needs: Callable[[str, set[str]], set[
 
 
 def make_table(con: duckdb.DuckDBPyConnection, file: SqlFile) -> None:
-    """One derived table with its comments; the statement must give the columns that the file's head declares."""
-    place = f"derive/{file.path.name}"
-    declared = [column.name for column in file.columns]
+    """One derived table with its comments, by the columns that the file's head declares."""
     try:
-        made = [row[0] for row in con.execute(f"describe {file.body}").fetchall()]
-        if made != declared:
-            differ = sorted(set(made) ^ set(declared)) or "their order"
-            raise DefinitionError(f"columns differ from the head: {differ}", place)
         warehouse.create(con, "main", Table(file.name, file.purpose, file.columns))
-        con.execute(f"insert into main.{warehouse.quoted(file.name)} {file.body}")
+        con.execute(f"insert into main.{warehouse.quoted(file.name)} by name {file.body}")
     except duckdb.Error as error:
-        raise DefinitionError(str(error), place) from error
+        raise DefinitionError(str(error), f"derive/{file.path.name}") from error
 
 
 def store(con: duckdb.DuckDBPyConnection, question: SqlFile) -> None:

@@ -42,9 +42,10 @@ class Recipe:
 
 def recipe(store: Store, signatures: Sequence[Signature]) -> Recipe:
     """The recipe for these signatures."""
-    known = set(load_signatures())
-    shipped = known.issubset(signatures)
-    own = tuple(found for found in signatures if not shipped or found not in known)
+    known = {signature.name: signature for signature in load_signatures()}
+    given = {signature.name: signature for signature in signatures}
+    shipped = all(given.get(name) is signature for name, signature in known.items())
+    own = tuple(found for found in signatures if not shipped or found.name not in known)
     return Recipe(store, knowledge_of(signatures), own, shipped)
 
 
@@ -66,7 +67,7 @@ def read_unit(unit: Unit, how: Recipe) -> str:
 @lru_cache(maxsize=1)
 def _scanner(own: tuple[Signature, ...], shipped: bool, knowledge: str) -> Scanner:
     """Built once in each process."""
-    known = {*load_signatures(), *own} if shipped else own
+    known = (*load_signatures(), *own) if shipped else own
     signatures = sorted(known, key=lambda signature: signature.name)
     if knowledge_of(signatures) != knowledge:
         raise RuntimeError("this worker has another version of incidentlab, or other signatures")

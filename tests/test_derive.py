@@ -13,6 +13,14 @@ START = datetime(2026, 3, 5, 1, 0)
 END = datetime(2026, 3, 5, 3, 0)
 
 
+def test_every_table_has_the_columns_of_its_head():
+    """The statement gives just the columns that are declared, in their order."""
+    con = derived()
+    for name, file in sqlfiles.read_folder(assets.folder("queries") / "derive").items():
+        made = [row[0] for row in con.execute(f"describe {file.body}").fetchall()]
+        assert made == [column.name for column in file.columns], name
+
+
 SIGNATURES = [
     signature("gpu-lost", "gpu.device", tier=3, scope="gpu"),
     signature("gpu-memory", "gpu.hbm", tier=4, scope="gpu"),

@@ -14,6 +14,7 @@ from incidentlab.signatures import (
     PROGRESS_MARKS,
     Signature,
     load_signatures,
+    pattern_faults,
     winner,
 )
 
@@ -445,3 +446,8 @@ def test_case_is_recognised_by_the_line_that_decides(case, line_no, name):
     """In each collected case the decisive line is caught by the signature that says what happened."""
     lines = shared("cases", f"{case}.log").read_bytes().decode().split("\n")
     assert winner(matching(lines[line_no - 1])).name == name
+
+
+def test_every_shipped_pattern_does_what_its_samples_say():
+    """Patterns are valid for all engines, catch what they should, and let the rest pass."""
+    assert {s.name: list(pattern_faults(s)) for s in load_signatures() if list(pattern_faults(s))} == {}

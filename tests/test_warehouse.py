@@ -246,6 +246,17 @@ def test_poisson_limits_are_exact(tmp_path: Path):
     assert byar == (pytest.approx(4862.36, abs=0.05), pytest.approx(5140.53, abs=0.05))
 
 
+def test_poisson_limits_are_those_of_scipy():
+    """The table that is kept is the one that its formula gives."""
+    from scipy.special import gammaincinv  # noqa: PLC0415 - it takes its time
+
+    for row in derive.poisson_limits():
+        n = row["events"]
+        assert row["lo"] == pytest.approx(gammaincinv(n, 0.025) if n else 0.0, rel=1e-12)
+        assert row["hi"] == pytest.approx(gammaincinv(n + 1, 0.975), rel=1e-12)
+    assert len(derive.poisson_limits()) == 2_001
+
+
 def test_wilson_limits_are_those_of_the_textbook(tmp_path: Path):
     """72 of 419 is 13.9 to 21.1 %, none of ten is 0 to 27.8 %."""
     build(tmp_path / "w.duckdb", None)

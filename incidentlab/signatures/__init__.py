@@ -104,13 +104,35 @@ def winner(matched: Sequence[Signature]) -> Signature:
 def load_signatures(extra: Sequence[Path] = ()) -> tuple[Signature, ...]:
     """All shipped signatures and those of the files in `extra`, sorted by name.
 
-    Raises one DefinitionError that lists every fault of every file.
+    The patterns and samples of the extra ones are tried; those of the shipped ones were, by the tests. Raises one
+    DefinitionError that lists every fault of every file.
     """
+    if not extra:
+        return _shipped()
     faults: list[str] = []
-    found: list[Signature] = []
-    for path in [*sorted(assets.knowledge("signatures").glob("*.toml")), *extra]:
-        for entry in _entries(path, faults):
-            found.extend(_signature(entry, path, faults))
+    own = _read(extra, faults)
+    for path, signature in own:
+        faults.extend(f"{path}: {signature.name}: {fault}" for fault in pattern_faults(signature))
+    return _sorted([*_shipped(), *(signature for _, signature in own)], faults)
+
+
+@cache
+def _shipped() -> tuple[Signature, ...]:
+    faults: list[str] = []
+    found = _read(sorted(assets.knowledge("signatures").glob("*.toml")), faults)
+    return _sorted([signature for _, signature in found], faults)
+
+
+def _read(paths: Sequence[Path], faults: list[str]) -> list[tuple[Path, Signature]]:
+    return [
+        (path, signature)
+        for path in paths
+        for entry in _entries(path, faults)
+        for signature in _signature(entry, path, faults)
+    ]
+
+
+def _sorted(found: Sequence[Signature], faults: list[str]) -> tuple[Signature, ...]:
     faults.extend(_conflicts(found))
     if faults:
         raise DefinitionError("\n".join(faults))
@@ -156,7 +178,7 @@ def _signature(entry: dict[str, Any], path: Path, faults: list[str]) -> list[Sig
         faults.append(f"{where}: {error}")
         return []
     wrong = [f"unknown key {key}" for key in sorted(set(entry) - known)]
-    faults.extend(f"{where}: {fault}" for fault in [*wrong, *_vocabulary(signature), *_patterns(signature)])
+    faults.extend(f"{where}: {fault}" for fault in [*wrong, *_vocabulary(signature)])
     return [signature]
 
 
@@ -184,7 +206,7 @@ def _vocabulary(signature: Signature) -> Iterator[str]:
             yield f"{word!r} is none of {', '.join(sorted(map(str, allowed)))}"
 
 
-def _patterns(signature: Signature) -> Iterator[str]:
+def pattern_faults(signature: Signature) -> Iterator[str]:
     """What is wrong with the patterns, and the samples that disagree with them."""
     quiet = re2.Options()
     quiet.log_errors = False

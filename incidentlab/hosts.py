@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 from ipaddress import ip_address
+from itertools import pairwise
 from math import prod
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
@@ -19,6 +20,7 @@ _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _ITEM = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")
 _RANGE = re.compile(r"(\d+)-(\d+)", re.ASCII)
 _MAX_DIGITS = 9
+_PLAIN = re.compile(r"([a-z][a-z_\-]*)\[(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\]", re.ASCII | re.IGNORECASE)
 
 
 @lru_cache(maxsize=65_536)
@@ -47,11 +49,36 @@ def expand(hostlist: str) -> tuple[str, ...]:
         return (short(text),)
     if _size(text) > MAX_HOSTS:
         return (text,)
+    return _plain(text) or _by_library(text)
+
+
+def _by_library(text: str) -> tuple[str, ...]:
     try:
         nodes = NodeSet(text, resolver=RESOLVER_NOGROUP)
     except (NodeSetException, AssertionError):  # the latter for a range that it finds too large
         return (text,)
     return tuple(dict.fromkeys(short(node) for node in nodes))
+
+
+def _plain(text: str) -> tuple[str, ...] | None:
+    """The hosts of `gpu[001-004,007]` without the library, which takes ten times as long; None for any other form.
+
+    Ranges have to rise and all numbers to have as many digits, so that order and padding leave no doubt.
+    """
+    found = _PLAIN.fullmatch(text)
+    if not found:
+        return None
+    ranges = [part.partition("-") for part in found[2].split(",")]
+    ends = [end for first, _, last in ranges for end in (first, last or first)]
+    width = len(ends[0])
+    if width > _MAX_DIGITS or any(len(end) != width for end in ends):
+        return None
+    spans = list(zip(ends[::2], ends[1::2], strict=True))
+    if ends != sorted(ends) or any(last == first for (_, last), (first, _) in pairwise(spans)):
+        return None
+    numbers = (n for first, last in spans for n in range(int(first), int(last) + 1))
+    prefix = found[1].lower()
+    return tuple([f"{prefix}{number:0{width}}" for number in numbers])
 
 
 def _size(text: str) -> int:

@@ -156,3 +156,13 @@ def test_a_record_without_an_end_takes_bounded_memory(monkeypatch):
     assert (out[0], out[1]) == (parts[0], parts[1])
     assert b"".join(out).count(b"\n") == b"".join(parts).count(b"\n")
     assert any(line.startswith(b"1772719402.123456 gpu0412 kernel: ") for line in b"".join(out).split(b"\n"))
+
+
+def test_only_a_format_without_open_records_is_cuttable() -> None:
+    """One that gives back each line at once may be cut at any line; one that holds a record back may not."""
+    for envelope in envelopes.load_envelopes():
+        if envelope.rewriter:
+            first = envelope.samples[0][0].split("\n")[0].encode() + b"\n"
+            assert envelope.is_cuttable == (envelope.rewriter()(first, False).count(b"\n") == 1), envelope.name
+        else:
+            assert envelope.is_cuttable

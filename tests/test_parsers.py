@@ -5,9 +5,11 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from incidentlab import hosts
 from incidentlab.model import CHANNELS, INTAKE, Row
 from incidentlab.parsers import HEAD_BYTES, Parser, Sample, Unparsed, load_parsers, recognise, slurm_table, slurm_values
 
@@ -348,3 +350,40 @@ def test_a_row_with_very_many_readings_is_given_up() -> None:
     assert {result.reason for result in results if isinstance(result, Unparsed)} == {
         "270 cells for 249 columns, and too many ways to join them"
     }
+
+
+_CELLS = {
+    "JobID": ["7301", "7301.batch", "7302_4", "730x", ""],
+    "JobName": ["a", "a|b", "a b", ""],
+    "State": ["FAILED", "CANCELLED by 7", "NONSENSE", " RUNNING "],
+    "Elapsed": ["00:01:00", "1-00:00:00", "soon", ""],
+    "NodeList": ["n[1-2]", "n1", "n 1", "None assigned"],
+}
+
+
+@given(st.lists(st.tuples(*map(st.sampled_from, _CELLS.values())), max_size=12))
+def test_what_is_remembered_of_cells_changes_no_row(rows: list[tuple[str, ...]]) -> None:
+    """A table reads the same whether cells are remembered, forgotten at once, or never kept."""
+    text = "\n".join("|".join(row) for row in [tuple(_CELLS), *rows])
+    sacct = next(parser for parser in load_parsers() if parser.name == "sacct")
+    readings = []
+    for name, value in (("MAX_REMEMBERED", 4_096), ("MAX_REMEMBERED", 1), ("MAX_REMEMBERED_CHARS", -1)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(slurm_table, name, value)
+            readings.append(list(sacct.parse(enumerate(text.split("\n"), 1))))
+    assert readings[0] == readings[1] == readings[2]
+
+
+_NUMBERS = st.tuples(st.integers(0, 120), st.integers(0, 20), st.integers(1, 3))
+
+
+@given(st.sampled_from(["n", "GPU", "a-b-", "x_"]), st.lists(_NUMBERS, min_size=1, max_size=4), st.booleans())
+def test_a_plain_host_list_is_expanded_as_the_library_does(
+    prefix: str, spans: list[tuple[int, int, int]], rise: bool
+) -> None:
+    """The short way of a host list with one bracket gives the library's hosts in the library's order, or none."""
+    parts = [f"{first:0{width}}-{first + more:0{width}}" for first, more, width in (sorted(spans) if rise else spans)]
+    text = f"{prefix}[{','.join(parts)}]"
+    nodes = NodeSet(text, resolver=RESOLVER_NOGROUP) if hosts._plain(text) is not None else None
+    assert hosts._plain(text) == (None if nodes is None else tuple(str(node).lower() for node in nodes))
+    assert hosts._plain("n[08-10,12]") == ("n08", "n09", "n10", "n12")

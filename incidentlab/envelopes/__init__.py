@@ -35,8 +35,8 @@ class Envelope:
     decides it or an inner layer does. A format that is not `outer` never heads a file; one that is `weak` has too
     common a shape to be believed in a file that it does not head. `starts` are the characters it can begin with, if
     they are few. `glue` finds where such a prefix begins within a line. A format whose records span lines is known by
-    the `opening` of the file, and `rewriter` makes a function that turns records into lines. `samples`: raw text ->
-    what its prefix must say.
+    the `opening` of the file, and `rewriter` makes a function that turns records into lines; `is_line_by_line` says
+    that it keeps nothing from one line to the next. `samples`: raw text -> what its prefix must say.
     """
 
     name: str
@@ -49,6 +49,12 @@ class Envelope:
     glue: str = ""
     opening: str = ""
     rewriter: Callable[[], Rewriter] | None = None
+    is_line_by_line: bool = False
+
+    @property
+    def is_cuttable(self) -> bool:
+        """True if a file of this format may be read in parts that begin at any line."""
+        return self.rewriter is None or self.is_line_by_line
 
 
 @cache

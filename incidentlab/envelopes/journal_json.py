@@ -102,6 +102,7 @@ ENVELOPES = (
         peel=unix,
         opening=r'(?:\x1e|data: )?\{(?=[^\n]*"__REALTIME_TIMESTAMP" ?:)',
         rewriter=line_by_line(_object),
+        is_line_by_line=True,
         samples=(
             (f'{{{_ENTRY}"Xid (PCI:0000:1b:00): 79, x"}}', _EXPECTED),
             (f"\x1e{{{_ENTRY}{_BYTES}}}", _EXPECTED),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from incidentlab import hosts
 from incidentlab.model import Row
 from incidentlab.parsers import Lines, Parser, Sample, Unparsed, slurm_table, slurm_values
 
@@ -38,7 +39,7 @@ _HEAD_LINES = 5
 
 def _head(line: str, before: str) -> slurm_table.Delimited | slurm_table.FixedWidth | None:
     """The table that the line opens: sacct writes `JobID`, where squeue writes `JOBID`."""
-    if "JobID" not in line + before:
+    if "JobID" not in line and "JobID" not in before:
         return None
     table = slurm_table.dashed(before, line, _GRAMMAR) or slurm_table.delimited(line, _GRAMMAR)
     if table and _IDS.intersection(table.columns) and _GRAMMAR.readers.keys() & set(table.columns) - _IDS:
@@ -88,7 +89,7 @@ def _values(record: slurm_table.Record) -> dict[str, Any]:
         "timelimit_s": _first(cells.get("timelimitraw"), cells.get("timelimit")),
         "node_count": _first(cells.get("nnodes"), cells.get("allocnodes")),
         "gpu_count": cells.get("alloctres"),
-        "nodes": None if step else list(slurm_values.nodes(cells.get("nodelist") or "")) or None,
+        "nodes": None if step else list(hosts.expand(cells.get("nodelist") or "")) or None,
         "restart_count": cells.get("restarts"),
         **_texts(cells),
     }

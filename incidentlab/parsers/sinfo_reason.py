@@ -8,14 +8,15 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+from incidentlab import hosts
 from incidentlab.model import Row
 from incidentlab.parsers import Lines, Parser, Sample, Unparsed, as_json, slurm_table, slurm_values
 
 _GRAMMAR = slurm_table.Grammar(
     readers={
         "timestamp": slurm_values.instant,
-        "nodelist": slurm_values.nodes,
-        "hostnames": slurm_values.nodes,
+        "nodelist": slurm_values.host_list,
+        "hostnames": slurm_values.host_list,
     },
     free=frozenset(("reason",)),
 )
@@ -58,7 +59,7 @@ def _parse(lines: Lines) -> Iterator[Row | Unparsed]:
 
 
 def _nodes(record: slurm_table.Record) -> tuple[str, ...]:
-    return next((record.values[place] for place in _PLACES if record.values.get(place)), ())
+    return hosts.expand(next((record.values[place] for place in _PLACES if record.values.get(place)), ""))
 
 
 def _events(record: slurm_table.Record) -> Iterator[Row]:

@@ -61,7 +61,7 @@ def _by_library(text: str) -> tuple[str, ...]:
 
 
 def _plain(text: str) -> tuple[str, ...] | None:
-    """The hosts of `gpu[001-004,007]` without the library, which takes ten times as long; None for any other form.
+    """The hosts of `gpu[001-004,007]` without the library, which takes longer; None for any other form.
 
     Ranges have to rise and all numbers to have as many digits, so that order and padding leave no doubt.
     """

@@ -69,7 +69,7 @@ class Grammar:
 
 
 class _Column(dict[str, Any]):
-    """One column's cells and what they say: a table repeats most of them, and a look-up is ten times as fast."""
+    """One column's cells and what they say: a table repeats many of them, and looking up is quicker."""
 
     def __init__(self, grammar: Grammar, name: str) -> None:
         super().__init__()

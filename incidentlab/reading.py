@@ -63,7 +63,7 @@ def is_cuttable(head: bytes) -> bool:
     if _no_log(text) or parsers.recognise(text):
         return False
     envelope = envelopes.recognise(_shown(text))
-    return envelope is None or envelope.rewriter is None
+    return envelope is None or envelope.is_cuttable
 
 
 def _read(content: Content, scanner: Scanner, emit: Emit, earlier: Callable[[], Iterable[bytes]] = tuple) -> list[Part]:
@@ -76,7 +76,8 @@ def _read(content: Content, scanner: Scanner, emit: Emit, earlier: Callable[[], 
     parts = list(
         search.read(pages(content, rewrite, start=content.lead, stop=content.stop, leads_in=content.start > 0))
     )
-    return _hashed([joined(parts)] if rewrite else parts, content)
+    can_grow = envelope is None or envelope.is_cuttable
+    return _hashed(parts if can_grow else [joined(parts)], content)
 
 
 def _hashed(parts: Sequence[Part], content: Content) -> list[Part]:

@@ -45,7 +45,7 @@ class Search:
                     account = Account()
                 account.is_tail = True
             if page.first_line == 1 and not page.start:
-                self._sample(line for _, line in islice(page.lines_from(0), SAMPLE_LINES))
+                self._sample([line for _, line in islice(page.lines_from(0), SAMPLE_LINES)], 1)
             self._page(page)
             if page.first_line > 0:
                 account.add(page)
@@ -55,7 +55,8 @@ class Search:
             fresh = SAMPLE_LINES if page.start else max(page.last_line - SAMPLE_LINES, 0)
             count = min(fresh, SAMPLE_LINES)
             self._tell()
-            self._sample(reversed([line for _, line in islice(page.lines_before(len(page.data)), count)]))
+            lines = [line for _, line in islice(page.lines_before(len(page.data)), count)][::-1]
+            self._sample(lines, page.last_line - len(lines) + 1)
         if account.first:
             yield self._part(account)
 
@@ -90,14 +91,14 @@ class Search:
             **said.columns,
         )
 
-    def _sample(self, lines: Iterable[bytes]) -> None:
-        for line in lines:
-            self._witness.hear(envelopes.peel(decoded(line[:HEAD_BYTES]), self._head))
+    def _sample(self, lines: Iterable[bytes], first_line: int) -> None:
+        for line_no, line in enumerate(lines, first_line):
+            self._witness.hear(envelopes.peel(decoded(line[:HEAD_BYTES]), self._head), line_no)
 
     def _candidate(self, page: Page, candidate: Candidate) -> None:
         hit = min(found.start for _, found in candidate.matches)
         prefix = envelopes.peel(candidate.text, self._head, hit)
-        self._witness.hear(prefix)
+        self._witness.hear(prefix, candidate.line_no)
         if prefix.stamp:
             self._neighbours.note(page.offset + candidate.place, prefix.stamp)
         else:
@@ -126,7 +127,7 @@ class Search:
         """A line that is like the first of its kind, and stands for `count` such lines."""
         channel, rows = kind.rows
         stamp = envelopes.peel(decoded(line), self._head).stamp
-        self._witness.count(channel, stamp, count)
+        self._witness.count(channel, stamp, line_no, count)
         if line_no > 0:
             for row in rows:
                 self._tally.emit(events.repeated(row, line_no, stamp, count))
@@ -160,27 +161,23 @@ class Witness:
         self._hosts: set[str] = set()
         self._channels: Counter[str] = Counter()
         self._offsets: set[int] = set()
-        self._first: Stamp | None = None
-        self._last: Stamp | None = None
+        self._stamps: dict[int, Stamp] = {}
 
-    def hear(self, prefix: Prefix) -> None:
-        """Take note of one line, in the order of the file."""
+    def hear(self, prefix: Prefix, line_no: int) -> None:
+        """Take note of one line."""
         if prefix.host:
             self._hosts.add(events.node_name(prefix.host) or prefix.host)
-        if prefix.channel:
-            self._channels[prefix.channel] += 1
-        if prefix.stamp and prefix.stamp.local_ts:
-            self._first = self._first or prefix.stamp
-            self._last = prefix.stamp
-            if prefix.stamp.utc_offset_s is not None:
-                self._offsets.add(prefix.stamp.utc_offset_s)
+        self.count(prefix.channel, prefix.stamp, line_no, 1)
+        if prefix.stamp and prefix.stamp.local_ts and prefix.stamp.utc_offset_s is not None:
+            self._offsets.add(prefix.stamp.utc_offset_s)
 
-    def count(self, channel: str | None, stamp: Stamp | None, lines: int) -> None:
-        """Take note of lines that are like one that was heard, of which the last has this stamp."""
+    def count(self, channel: str | None, stamp: Stamp | None, line_no: int, lines: int) -> None:
+        """Take note of so many lines that say alike, of which this is the last."""
         if channel:
             self._channels[channel] += lines
-        if stamp and stamp.local_ts and self._last and (self._last.local_ts or stamp.local_ts) < stamp.local_ts:
-            self._last = stamp
+        if stamp and stamp.local_ts:
+            known = {**self._stamps, line_no: stamp}
+            self._stamps = {number: known[number] for number in (min(known), max(known))}
 
     @property
     def channels(self) -> dict[str, int]:
@@ -190,10 +187,12 @@ class Witness:
     @property
     def columns(self) -> dict[str, Any]:
         """What a `Part` keeps of it."""
+        first = self._stamps[min(self._stamps)] if self._stamps else Stamp(has_year=False)
+        last = self._stamps[max(self._stamps)] if self._stamps else first
         return {
             "hosts": heard(self._hosts),
             "offsets": heard(self._offsets),
-            "first_local_ts": self._first.local_ts if self._first else None,
-            "last_local_ts": self._last.local_ts if self._last else None,
-            "has_year": self._first.has_year if self._first else None,
+            "first_local_ts": first.local_ts,
+            "last_local_ts": last.local_ts,
+            "has_year": first.has_year if self._stamps else None,
         }

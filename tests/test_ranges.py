@@ -15,6 +15,7 @@ from incidentlab.scan import Scanner
 BLOCK, GRID = 64, 256
 SCANNER = Scanner(ALL)
 XID = b"NVRM: Xid (PCI:0000:1b:00): 79, x"
+ENTRY = b'{"__REALTIME_TIMESTAMP":"1772719402123456","_HOSTNAME":"g1","_TRANSPORT":"kernel","MESSAGE":"%s"}' % XID
 LINES = st.sampled_from(
     [
         XID,
@@ -29,6 +30,9 @@ LINES = st.sampled_from(
         b"chatter without a time",
         b"x" * 150,
         b"y" * 700 + XID,
+        b'{"__REALTIME_TIMESTAMP":"1772719402123456","_HOSTNAME":"gpu1","_TRANSPORT":"kernel","MESSAGE":"'
+        + XID
+        + b'"}',
         b"a\rstep 5 loss 2.5\rstep 6 loss 2.4",
         b"",
     ]

@@ -16,11 +16,12 @@ from tempfile import TemporaryDirectory
 from incidentlab import __version__, derive, manifest, pipeline, reading, report, shards, units, warehouse
 from incidentlab.codecs import open_stream
 from incidentlab.configuration import load_site
+from incidentlab.executors import Where
 from incidentlab.folding import Storms
 from incidentlab.pages import pages
 from incidentlab.scan import Hyperscan, Scanner
 from incidentlab.signatures import load_signatures
-from incidentlab.stores import Store
+from incidentlab.stores import open_store
 from incidentlab.terminal import Talk
 from incidentlab.triggers import triggers
 
@@ -72,14 +73,14 @@ def _reading(path: Path) -> list[tuple[str, float]]:
 def _storing(path: Path, folder: Path) -> list[tuple[str, float]]:
     """The reading again, into shards; then the warehouse and the report."""
     site, signatures = load_site(), load_signatures()
-    how = shards.recipe(Store(folder / "shards"), signatures)
+    how = shards.recipe(open_store(folder / "shards"), signatures)
     target = folder / "stages.duckdb"
     rows = pipeline.knowledge_rows(site, signatures, "ingest")
     names: dict[str, Sequence[str]] = {}
 
     def store() -> None:
         plan = units.plan(pipeline.find([str(path)]), how.knowledge)
-        made = pipeline.read(plan, how, jobs=1, talk=Talk(shows_progress=False))
+        made = pipeline.read(plan, how, Where(1), Talk(shows_progress=False))
         names.update(made.shards)
         manifest.save(made, folder)
 

@@ -87,6 +87,38 @@ class Progress(_Strict, frozen=True):
     checkpoint_done: str | None = None
 
 
+class Slurm(_Strict, frozen=True):
+    """`[workers.slurm]`: the jobs that `--cluster slurm` submits; each runs one worker a core."""
+
+    queue: str | None = None
+    account: str | None = None
+    cores: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 8
+    memory: str = "16GB"
+    """Of a job, for all its workers."""
+    walltime: str = "02:00:00"
+    jobs: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 4
+    """How many at most; there are fewer when there is less to do."""
+    least_jobs: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 1
+    directives: tuple[str, ...] = ()
+    """Further options of sbatch, such as `--constraint=cpu`."""
+    prologue: tuple[str, ...] = ()
+    """Shell lines before the workers start, such as `module load python`."""
+    interface: str | None = None
+    """The network that workers and this machine share, such as `ib0`."""
+    python: str | None = None
+    """The interpreter on the nodes, if it is not at the same path as here."""
+    scratch: str | None = None
+    """A folder on each node for what workers write aside."""
+    wait: str = "1h"
+    """How long the queue may take until the first job starts."""
+
+
+class Workers(_Strict, frozen=True):
+    """`[workers]`: who helps."""
+
+    slurm: Slurm = Slurm()
+
+
 class Settings(_Strict, frozen=True):
     """The whole file, and what the command line adds to it."""
 
@@ -96,6 +128,7 @@ class Settings(_Strict, frozen=True):
     planned: Planned = Planned()
     signatures: Signatures = Signatures()
     progress: Progress = Progress()
+    workers: Workers = Workers()
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -164,8 +197,12 @@ def _faults(site: Site) -> Iterator[tuple[str, str]]:
     ]
     for key, pattern in patterns:
         yield from ((key, fault) for fault in _pattern_faults(pattern)) if pattern else ()
-    if duration_s(settings.runs.max_gap) is None:
-        yield "runs.max_gap", f"{settings.runs.max_gap!r} is no duration like 90m, 48h or 7d"
+    durations = [("runs.max_gap", settings.runs.max_gap), ("workers.slurm.wait", settings.workers.slurm.wait)]
+    for key, text in durations:
+        if duration_s(text) is None:
+            yield key, f"{text!r} is no duration like 90m, 48h or 7d"
+    if settings.workers.slurm.least_jobs > settings.workers.slurm.jobs:
+        yield "workers.slurm.least_jobs", "is more than workers.slurm.jobs"
 
 
 def _zone(name: str) -> tzinfo | None:

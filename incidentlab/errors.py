@@ -5,6 +5,7 @@
     +-- InputError             3  nothing recognisable to read
     +-- DefinitionError        2  a signature, query, envelope or parser file is wrong
     +-- WarehouseError         5  the warehouse is locked, foreign, or of another version
+    +-- OutageError           75  a cluster or store is gone; what was done stays done
 
 A bug is none of these: it keeps its traceback. `cli.main` is the only place that catches them.
 """
@@ -51,3 +52,9 @@ class WarehouseError(IncidentlabError):
     """The warehouse is locked, belongs to another program, or has another schema version."""
 
     exit_code = 5
+
+
+class OutageError(IncidentlabError):
+    """A cluster or a store does not answer any more; what was done stays done, and the same command goes on."""
+
+    exit_code = 75

@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from incidentlab import __version__
+from incidentlab.errors import UsageError
 from incidentlab.model import READINGS, SOURCES, Table
 from incidentlab.parts import Part, joined, row
 from incidentlab.spool import frame
@@ -46,13 +48,14 @@ _PART = msgspec.json.Decoder(Part)
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All sources of a reading, see the tables above, and the names of the shards by table."""
+    """All sources of a reading, see the tables above, the names of the shards by table, and the units."""
 
     sources: pl.DataFrame
     spans: pl.DataFrame
     kept: pl.DataFrame
     readings: pl.DataFrame
     shards: Mapping[str, Sequence[str]]
+    units: Sequence[str]
 
 
 def assembled(parts: pl.DataFrame, knowledge: str) -> Manifest:
@@ -66,6 +69,7 @@ def assembled(parts: pl.DataFrame, knowledge: str) -> Manifest:
         frame(KEPT, [source.kept for source in made if source.kept]),
         frame(READINGS, [source.reading for source in made if source.reading["size"] is not None]),
         {table: list(group) for table, group in groupby(names, key=lambda name: name.partition("/")[0])},
+        sorted(set(parts["unit"])),
     )
 
 
@@ -109,6 +113,34 @@ def _prefix(parts: Sequence[Part]) -> str | None:
     """What stays when the source grows: all before its tail."""
     stays = list(takewhile(lambda part: not part.is_tail, parts))
     return msgspec.json.encode(joined(stays)).decode() if stays and len(stays) < len(parts) else None
+
+
+MANIFEST = "manifest.json"
+"""The name in a store of what `named` gives."""
+
+
+def named(manifest: Manifest, knowledge: str) -> bytes:
+    """Which units a store holds a whole reading in, and with which knowledge they were read, as JSON."""
+    said = _Named(knowledge, __version__, list(manifest.units))
+    return msgspec.json.format(msgspec.json.encode(said))
+
+
+def unit_keys(text: bytes, knowledge: str, where: str) -> list[str]:
+    """The units that a store's manifest names; `UsageError` for one of other knowledge, or that is damaged."""
+    try:
+        said = msgspec.json.decode(text, type=_Named)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"its {MANIFEST} is damaged ({error}); fill it again", where) from error
+    if said.knowledge != knowledge:
+        made = f"its shards were made by version {said.version}, or with other signatures"
+        raise UsageError(f"{made}; give the same -c, or fill it again", where)
+    return said.units
+
+
+class _Named(msgspec.Struct):
+    knowledge: str
+    version: str
+    units: list[str]
 
 
 def save(manifest: Manifest, folder: Path) -> None:

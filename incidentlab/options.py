@@ -58,8 +58,7 @@ output_format = click.option(
     help="How rows are written.",
 )
 
-reading = _together(
-    click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
+settings = _together(
     click.option(
         "-c",
         "--config",
@@ -80,7 +79,27 @@ reading = _together(
         help="Processes that read; 0 is one a processor.",
     ),
 )
-"""What a command takes that reads logs."""
+"""What a command takes that has logs read."""
+
+reading = _together(click.argument("paths", nargs=-1, required=True, metavar="PATH..."), settings)
+"""The same with the paths that it must be given."""
+
+elsewhere = _together(
+    click.option(
+        "--cluster",
+        envvar="INCIDENTLAB_CLUSTER",
+        metavar="WHERE",
+        help="Have a Dask cluster read: a scheduler's address or file, local, or slurm.",
+    ),
+    click.option(
+        "--shards",
+        envvar="INCIDENTLAB_SHARDS",
+        metavar="STORE",
+        help="Keep the shards in this folder or s3://BUCKET/PREFIX, and read only what is not in it.",
+    ),
+    click.option("--from-shards", metavar="STORE", help="Read no logs, but shards that others have made."),
+)
+"""How `ingest` shares its work and its results with other machines."""
 
 warehouse = click.option(
     "-d",

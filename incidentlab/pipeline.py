@@ -5,8 +5,10 @@ end, so that whatever goes wrong, the target is as it was.
 """
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,11 +31,12 @@ from incidentlab import (
 from incidentlab.configuration import Site, settings_rows
 from incidentlab.discover import Input, Refused
 from incidentlab.errors import InputError, UsageError, WarehouseError
-from incidentlab.manifest import Manifest, assembled, save
+from incidentlab.executors import Where, WorkerLost
+from incidentlab.manifest import MANIFEST, Manifest, assembled, named, save, unit_keys
 from incidentlab.model import SOURCES
 from incidentlab.shards import Recipe
 from incidentlab.signatures import Signature
-from incidentlab.stores import Store
+from incidentlab.stores import open_store
 from incidentlab.terminal import Talk
 from incidentlab.units import Plan, Reading, Unit
 from incidentlab.workshop import SHARDS, workshop
@@ -44,12 +47,102 @@ ALONE_BYTES = 16 << 20
 
 def make_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int, talk: Talk) -> pl.DataFrame:
     """Replace `target` by a warehouse of `paths` alone; the sources that were read."""
-    return _build(paths, target, site, command="report", jobs=jobs, talk=talk)
+    target, found = _settled(target), find(paths)
+    with _run(target, site, talk) as run:
+        plan = units.plan(found, run.how.knowledge, known_readings(target, run.how.knowledge))
+        manifest = read(plan, run.how, Where(jobs), talk)
+        sources = _all_sources(manifest, plan, target)
+        run.build(manifest, "report", target if plan.unchanged or manifest.kept.height else None, plan.unchanged)
+    return sources
 
 
-def add_to_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int, talk: Talk) -> pl.DataFrame:
-    """Add `paths` to what `target` holds, if it exists; the sources that were read."""
-    return _build(paths, target, site, command="ingest", jobs=jobs, talk=talk)
+def add_to_warehouse(
+    paths: Sequence[str], target: Path, site: Site, *, where: Where, talk: Talk, store: str | None = None
+) -> pl.DataFrame:
+    """Add `paths` to what `target` holds, if it exists; the sources that were read.
+
+    The shards are kept in `store`, if there is one. What is in it need not be read again, but all that it needs is in
+    it, whatever the warehouse knows.
+    """
+    target, found = _settled(target), find(paths)
+    with _run(target, site, talk, store) as run:
+        knowledge = run.how.knowledge
+        plan = units.plan(found, knowledge, () if store else known_readings(target, knowledge))
+        manifest = read(plan, run.how, where, talk)
+        if store:
+            run.how.store.put(MANIFEST, named(manifest, knowledge))
+        sources = _all_sources(manifest, plan, target)
+        if plan.units or site.is_given:
+            run.add(manifest)
+    return sources
+
+
+def add_shards(store: str, target: Path, site: Site, *, talk: Talk) -> pl.DataFrame:
+    """Add what lies in `store`, where others have read it, to what `target` holds; the sources that were read.
+
+    Raises `InputError` without a manifest, and `UsageError` for shards of another version or other signatures.
+    """
+    with _run(_settled(target), site, talk, store) as run:
+        try:
+            text = run.how.store.get(MANIFEST)
+        except FileNotFoundError as error:
+            raise InputError(f"holds no shards; fill it with: ingest PATH... --shards {store}", store) from error
+        keys = unit_keys(text, run.how.knowledge, store)
+        manifest = assembled(spool.told(run.how.store, run.how.knowledge, keys), run.how.knowledge)
+        run.add(manifest)
+    return manifest.sources
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One making of a warehouse: for whom, from which signatures, and in which folder."""
+
+    target: Path
+    site: Site
+    patterns: tuple[Signature, ...]
+    folder: Path
+    how: Recipe
+    talk: Talk
+
+    def add(self, manifest: Manifest) -> None:
+        """Build the warehouse from what it holds and what was read now."""
+        self.build(manifest, "ingest", self.target if self.target.exists() else None, None)
+
+    def build(
+        self,
+        manifest: Manifest,
+        command: Literal["report", "ingest"],
+        old: Path | None,
+        unchanged: Sequence[str] | None,
+    ) -> None:
+        """Build it; see `derive.build`. Settings that nobody gives now stay for what is added."""
+        self.talk.say("building  the warehouse", level=1)
+        save(manifest, self.folder)
+        fetched = {
+            table: [str(path) for path in self.how.store.fetch(names, self.folder / "fetched")]
+            for table, names in manifest.shards.items()
+        }
+        rows = knowledge_rows(self.site, self.patterns, command)
+        keeps_settings = command == "ingest" and not self.site.is_given
+        derive.build(
+            self.target, self.folder, fetched, rows, old=old, unchanged=unchanged, keeps_settings=keeps_settings
+        )
+
+
+@contextmanager
+def _run(target: Path, site: Site, talk: Talk, store: str | None = None) -> Iterator[_Run]:
+    patterns = site_signatures(site)
+    with workshop(target) as folder:
+        how = shards.recipe(open_store(store or folder / SHARDS), patterns)
+        yield _Run(target, site, patterns, folder, how, talk)
+
+
+def _all_sources(manifest: Manifest, plan: Plan, target: Path) -> pl.DataFrame:
+    """What was read now and what need not be read again; `InputError` if nothing of it can be used."""
+    sources = pl.concat([manifest.sources, known_sources(target, plan.unchanged)]).sort("path")
+    if not has_used(sources):
+        raise InputError(_nothing_used(sources))
+    return sources
 
 
 def _settled(target: Path) -> Path:
@@ -59,39 +152,6 @@ def _settled(target: Path) -> Path:
     return target.resolve()
 
 
-def _build(
-    paths: Sequence[str],
-    target: Path,
-    site: Site,
-    *,
-    command: Literal["report", "ingest"],
-    jobs: int,
-    talk: Talk,
-) -> pl.DataFrame:
-    target, found = _settled(target), find(paths)
-    patterns = site_signatures(site)
-    with workshop(target) as folder:
-        how = shards.recipe(Store(folder / SHARDS), patterns)
-        plan = units.plan(found, how.knowledge, known_readings(target, how.knowledge))
-        manifest = read(plan, how, jobs=jobs, talk=talk)
-        sources = pl.concat([manifest.sources, known_sources(target, plan.unchanged)]).sort("path")
-        if not has_used(sources):
-            raise InputError(_nothing_used(sources))
-        if plan.units or command == "report" or site.is_given:
-            talk.say("building  the warehouse", level=1)
-            save(manifest, folder)
-            derive.build(
-                target,
-                folder,
-                {table: [how.store.url(name) for name in names] for table, names in manifest.shards.items()},
-                knowledge_rows(site, patterns, command),
-                old=target if _is_needed(target, plan, manifest, command) else None,
-                unchanged=plan.unchanged if command == "report" else None,
-                keeps_settings=command == "ingest" and not site.is_given,
-            )
-    return sources
-
-
 def known_sources(target: Path, files: Sequence[str]) -> pl.DataFrame:
     """The sources that were read from `files` and need not be read again, as the warehouse at `target` has them."""
     if not files:
@@ -99,11 +159,6 @@ def known_sources(target: Path, files: Sequence[str]) -> pl.DataFrame:
     with warehouse.open_readonly(target) as con:
         rows = intake.sources_of(con, files)
     return spool.frame(SOURCES, [dict(zip(SOURCES.names, row, strict=True)) for row in rows])
-
-
-def _is_needed(target: Path, plan: Plan, manifest: Manifest, command: str) -> bool:
-    """Whether what the warehouse holds is a part of what it will hold."""
-    return target.exists() and bool(command == "ingest" or plan.unchanged or manifest.kept.height)
 
 
 def known_readings(target: Path, knowledge: str) -> list[Reading]:
@@ -126,15 +181,30 @@ def find(paths: Sequence[str]) -> list[Input | Refused]:
     return [*inputs, *refused]
 
 
-def read(plan: Plan, how: Recipe, *, jobs: int, talk: Talk) -> Manifest:
+def read(plan: Plan, how: Recipe, where: Where, talk: Talk) -> Manifest:
     """Have the units of `plan` read into shards, but for those that are done; what they say together."""
     done = spool.committed(how.store, how.knowledge)
-    open_units = [unit for unit in plan.units if unit.key not in done]
+    keys = [unit.key for unit in plan.units if unit.key in done]
     with talk.progress("reading", sum(unit.size for unit in plan.units)) as advance:
         advance(sum(unit.size for unit in plan.units if unit.key in done))
-        for unit in executors.run(shards.read_unit, open_units, how, jobs=_workers(open_units, jobs)):
+        for unit in _carried_out([unit for unit in plan.units if unit.key not in done], how, where):
+            keys.append(unit.key)
             advance(unit.size)
-    return assembled(spool.told(how.store, how.knowledge, [unit.key for unit in plan.units]), how.knowledge)
+    return assembled(spool.told(how.store, how.knowledge, sorted(keys)), how.knowledge)
+
+
+def _carried_out(todo: Sequence[Unit], how: Recipe, where: Where) -> Iterator[Unit]:
+    """The units as they are done; what nobody can read is done as well, as a failure."""
+    if not todo:
+        return
+    here = Where(_workers(todo, where.jobs))
+    with executors.opened(where if where.cluster else here, partial(shards.kitchen, how)) as workers:
+        for unit, _, error in executors.run(workers, shards.read_unit, todo, units.split):
+            if isinstance(error, WorkerLost):
+                shards.fail_unit(how, unit, error)
+            elif error:
+                raise error
+            yield unit
 
 
 def _workers(todo: Sequence[Unit], jobs: int) -> int:
@@ -145,8 +215,8 @@ def _workers(todo: Sequence[Unit], jobs: int) -> int:
 
 def look(paths: Sequence[str], folder: Path, patterns: Sequence[Signature], *, jobs: int, talk: Talk) -> pl.DataFrame:
     """What a reading of `paths` finds: their rows of `sources`; the shards are left in `folder`."""
-    how = shards.recipe(Store(folder), patterns)
-    return read(units.plan(find(paths), how.knowledge), how, jobs=jobs, talk=talk).sources
+    how = shards.recipe(open_store(folder), patterns)
+    return read(units.plan(find(paths), how.knowledge), how, Where(jobs), talk).sources
 
 
 def has_used(sources: pl.DataFrame) -> bool:

@@ -7,7 +7,6 @@ same bytes whoever writes them. Whatever goes wrong with one file is written dow
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -16,6 +15,7 @@ import msgspec
 from incidentlab import __version__, discover, reading
 from incidentlab.codecs import MAX_NESTING, Stream, open_stream
 from incidentlab.discover import Input, Refused
+from incidentlab.errors import UsageError
 from incidentlab.parts import Part
 from incidentlab.scan import Scanner
 from incidentlab.signatures import Signature, load_signatures
@@ -55,31 +55,47 @@ def knowledge_of(signatures: Sequence[Signature]) -> str:
     return sha256("\n".join([__version__, *known]).encode()).hexdigest()[:16]
 
 
-def read_unit(unit: Unit, how: Recipe) -> str:
+@dataclass(frozen=True, slots=True)
+class Kitchen:
+    """A recipe and the scanner for it, which is built once in each process."""
+
+    how: Recipe
+    scanner: Scanner
+
+
+def kitchen(how: Recipe) -> Kitchen:
+    """Make ready to read units; `UsageError` where the signatures are not those of the recipe."""
+    known = (*load_signatures(), *how.own) if how.shipped else how.own
+    signatures = sorted(known, key=lambda signature: signature.name)
+    if knowledge_of(signatures) != how.knowledge:
+        raise UsageError("a worker has another version of incidentlab; install the same one everywhere")
+    return Kitchen(how, Scanner(signatures))
+
+
+def read_unit(where: Kitchen, unit: Unit) -> str:
     """Write the shards of `unit`; its key comes back."""
-    intake = _Intake(how, unit)
+    intake = _Intake(where.scanner, Spool(where.how.store, where.how.knowledge, unit.key))
     for span in unit.spans:
         intake.read(span)
     intake.spool.commit()
     return unit.key
 
 
-@lru_cache(maxsize=1)
-def _scanner(own: tuple[Signature, ...], shipped: bool, knowledge: str) -> Scanner:
-    """Built once in each process."""
-    known = (*load_signatures(), *own) if shipped else own
-    signatures = sorted(known, key=lambda signature: signature.name)
-    if knowledge_of(signatures) != knowledge:
-        raise RuntimeError("this worker has another version of incidentlab, or other signatures")
-    return Scanner(signatures)
+def fail_unit(how: Recipe, unit: Unit, error: Exception) -> None:
+    """Write down that `unit` could not be read, for a reason that lies outside of its files' content."""
+    spool = Spool(how.store, how.knowledge, unit.key)
+    for span in unit.spans:
+        path = span.path if isinstance(span, Refused) else span.item.path
+        spool.tell(path, [_not_read("failed", str(error))], file=path)
+    spool.commit()
 
 
 class _Intake:
     """Reads the spans of one unit into its spool."""
 
-    def __init__(self, how: Recipe, unit: Unit) -> None:
-        self._scanner = _scanner(how.own, how.shipped, how.knowledge)
-        self.spool = Spool(how.store, how.knowledge, unit.key)
+    def __init__(self, scanner: Scanner, spool: Spool) -> None:
+        self._scanner = scanner
+        self.spool = spool
         self._file: dict[str, Any] = {}
 
     def read(self, span: Span | Refused) -> None:

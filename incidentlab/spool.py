@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from incidentlab.errors import UsageError
 from incidentlab.model import INTAKE, Row, Table
 from incidentlab.parts import Part
 from incidentlab.stores import Store
@@ -73,7 +74,10 @@ def committed(store: Store, knowledge: str) -> set[str]:
 
 def told(store: Store, knowledge: str, keys: Sequence[str]) -> pl.DataFrame:
     """What these units, all of them done, say of their spans."""
-    shards = (pl.read_parquet(store.get(f"parts/knowledge={knowledge}/{key}.parquet")) for key in keys)
+    try:
+        shards = [pl.read_parquet(store.get(f"parts/knowledge={knowledge}/{key}.parquet")) for key in keys]
+    except FileNotFoundError as error:
+        raise UsageError("a worker's shards cannot be seen here; give --shards a place that all share") from error
     return pl.concat([frame(PARTS, ()), *shards])
 
 

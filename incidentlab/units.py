@@ -180,6 +180,13 @@ def _weight(span: Span | Refused) -> int:
     return max(end - span.start, 0) + FILE_BYTES
 
 
+def split(unit: Unit) -> tuple[Unit, ...]:
+    """The unit as units of one span each; nothing if that is what it is."""
+    if len(unit.spans) == 1:
+        return ()
+    return tuple(_unit(unit.key, [span]) for span in unit.spans)
+
+
 def _unit(knowledge: str, spans: Sequence[Span | Refused]) -> Unit:
     parts = (repr(span) if isinstance(span, Refused) else _identity(span) for span in spans)
     return Unit(sha256("\n".join([knowledge, *parts]).encode()).hexdigest()[:16], tuple(spans))

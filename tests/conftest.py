@@ -16,8 +16,15 @@ from incidentlab.cli import main
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The switch of this suite."""
+    """The switches of this suite."""
     parser.addoption("--accept", action="store_true", help="write the golden files again and show what changed")
+    parser.addoption("--slurm", action="store_true", help="run the tests that start a real Slurm, as root")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Without its switch no test starts a Slurm."""
+    if item.get_closest_marker("slurm") and not item.config.getoption("--slurm"):
+        pytest.skip("needs --slurm, Debian's slurm-wlm and munge, and root")
 
 
 @pytest.fixture

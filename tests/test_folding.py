@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from intake_samples import ALL, folded
 
 from incidentlab import codecs, content, discover, intake, pages, parts, pipeline, reading, scan, shards, units
+from incidentlab.executors import Where
 from incidentlab.folding import alike
 from incidentlab.manifest import save
 from incidentlab.scan import Re2, Scanner
 from incidentlab.signatures import load_signatures
-from incidentlab.stores import Store
+from incidentlab.stores import open_store
 from incidentlab.terminal import Talk
 
 SCANNER = Scanner(ALL)
@@ -49,9 +50,9 @@ def loaded(data, tmp_path, monkeypatch, unit_bytes):
     monkeypatch.setattr(units, "UNIT_BYTES", unit_bytes)
     (tmp_path / "kern.log").write_bytes(data)
     inputs, _ = discover.find_inputs([str(tmp_path / "kern.log")])
-    how = shards.recipe(Store(tmp_path / f"shards-{unit_bytes}"), load_signatures())
+    how = shards.recipe(open_store(tmp_path / f"shards-{unit_bytes}"), load_signatures())
     plan = units.plan(inputs, how.knowledge)
-    manifest = pipeline.read(plan, how, jobs=1, talk=Talk(shows_progress=False))
+    manifest = pipeline.read(plan, how, Where(1), Talk(shows_progress=False))
     save(manifest, tmp_path)
     urls = {table: [how.store.url(name) for name in names] for table, names in manifest.shards.items()}
     with duckdb.connect() as con:

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "incidentlab"
 
 GROUND = {
     *("errors", "model", "assets", "sqlfiles", "configuration", "knowledge", "hosts", "stamps", "codecs", "neutral"),
-    *("parts", "stores", "executors", "triggers", "folding"),
+    *("parts", "stores", "workers", "clusters", "executors", "triggers", "folding"),
 }
 FAMILIES = {"envelopes", "parsers", "signatures", "baselines"}
 STAGES = {"discover", "pages", "scan", "neighbours", "events", "spool", "warehouse", "simulate"}
@@ -62,6 +62,10 @@ ONLY = {
     "jinja2": {"report"},
     "click": {"cli", "commands", "options"},
     "rich": {"terminal", "formats"},
+    "dask": {"clusters"},
+    "distributed": {"clusters"},
+    "dask_jobqueue": {"clusters"},
+    "obstore": {"stores"},
 }
 """Library -> the modules that may know it."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from incidentlab import cli, pipeline, shards
 from incidentlab.errors import InputError, WarehouseError
-from incidentlab.shards import Recipe
+from incidentlab.shards import Kitchen
 from incidentlab.signatures import load_signatures
 from incidentlab.units import Unit
 from incidentlab.workshop import workshop
@@ -180,15 +180,14 @@ def test_what_a_killed_process_left_is_gone_on_from(
         (tmp_path / name).write_text(KERNEL + name)
     whole, read = shards.read_unit, list[str]()
 
-    def interrupted(unit: Unit, how: Recipe) -> str:
+    def interrupted(where: Kitchen, unit: Unit) -> str:
         if read:
             raise KeyboardInterrupt
-        read.append(unit.spans[0].item.path)
-        return whole(unit, how)
+        return noted(where, unit)
 
-    def noted(unit: Unit, how: Recipe) -> str:
+    def noted(where: Kitchen, unit: Unit) -> str:
         read.append(unit.spans[0].item.path)
-        return whole(unit, how)
+        return whole(where, unit)
 
     monkeypatch.setattr(shards, "read_unit", interrupted)
     assert incidentlab("ingest", "a.log", "b.log").code == cli.INTERRUPTED

@@ -15,11 +15,12 @@ from intake_samples import ALL, signature
 
 from incidentlab import discover, envelopes, intake, parsers, pipeline, shards, spool, units
 from incidentlab.discover import Refused
+from incidentlab.executors import Where
 from incidentlab.manifest import save
 from incidentlab.model import INTAKE, REPORT_MARK, Row
 from incidentlab.parsers import Parser, Unparsed
 from incidentlab.signatures import load_signatures
-from incidentlab.stores import Store
+from incidentlab.stores import open_store
 from incidentlab.terminal import Talk
 
 SHARED = Path(__file__).parents[1].parent / "shared"
@@ -35,9 +36,9 @@ def ingested(tmp_path, *paths, signatures=ALL, jobs=1):
 
 def tables(tmp_path, found, signatures=ALL, jobs=1):
     """What schema `intake` holds after reading what was `found`, as lists of dictionaries."""
-    how = shards.recipe(Store(tmp_path / "shards"), signatures)
+    how = shards.recipe(open_store(tmp_path / "shards"), signatures)
     plan = units.plan(found, how.knowledge)
-    manifest = pipeline.read(plan, how, jobs=jobs, talk=Talk(shows_progress=False))
+    manifest = pipeline.read(plan, how, Where(jobs), Talk(shows_progress=False))
     save(manifest, tmp_path)
     urls = {table: [how.store.url(name) for name in names] for table, names in manifest.shards.items()}
     with duckdb.connect() as con:

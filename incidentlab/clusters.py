@@ -33,8 +33,8 @@ _SBATCH_S = 60
 _GONE_S = 60
 """For how long a cluster may be without any worker; those that died may be about to come back."""
 
-_WINDOW = 4_000
-"""How many units the scheduler knows at a time: more than any cluster works on, few enough to take no memory."""
+_WINDOW = 1_000
+"""How many units the scheduler knows at a time: each takes it some milliseconds, so more would not be done sooner."""
 
 
 def connect(cluster: str, jobs: int, slurm: Slurm, make: Callable[[], Any]) -> Workers:
@@ -158,7 +158,7 @@ class Cluster:
     def submit(self, task: Callable[[Any, Any], Any], unit: Any, attempt: int) -> Future[Any]:
         """Hand it to the scheduler; equal work of two runs at a time is done once."""
         key = f"incidentlab-{task.__name__}-{self._run}-{unit.key}-{attempt}"
-        asked = self._client.submit(carry_out, task, self._maker, unit, key=key)
+        asked = self._client.submit(carry_out, task, self._run, self._maker, unit, key=key)
         self._futures.add(asked)
         answer: Future[Any] = Future()
         asked.add_done_callback(lambda done: self._settle(done, answer))
@@ -196,8 +196,10 @@ class Cluster:
         self._end()
 
     def _end(self) -> None:
-        with suppress(OSError, TimeoutError):
+        # All is done or given up by now, and Dask stumbles over workers that are just coming back.
+        with suppress(Exception):
             self._client.close(timeout=5)
+        with suppress(Exception):
             if self._own:
                 self._own.close(timeout=10)
 

@@ -12,7 +12,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from hashlib import sha256
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
@@ -145,22 +144,21 @@ def _end_when_closed(first: Connection) -> None:
 
 
 _mine = threading.local()
-"""What this thread made, by the digest of its maker: engines are not shared between threads."""
+"""What this thread made, by the name of its maker: engines are not shared between threads."""
 
 _MOST_MADE = 4
 """How many are kept in each thread of a worker that serves several runs at once."""
 
 
-def carry_out(task: Callable[[Any, Any], Any], packed: bytes, unit: Any) -> Any:
-    """In a worker: the task, with what the pickled maker makes; that is made once and kept."""
-    made: dict[bytes, Any] = _mine.__dict__.setdefault("made", {})
-    digest = sha256(packed).digest()
-    if digest not in made:
+def carry_out(task: Callable[[Any, Any], Any], name: str, packed: bytes, unit: Any) -> Any:
+    """In a worker: the task, with what the pickled maker of that name makes; that is made once and kept."""
+    made: dict[str, Any] = _mine.__dict__.setdefault("made", {})
+    if name not in made:
         while len(made) >= _MOST_MADE:
             del made[next(iter(made))]
-        made[digest] = pickle.loads(packed)()  # noqa: S301 - our own process wrote it
-    return task(made[digest], unit)
+        made[name] = pickle.loads(packed)()  # noqa: S301 - our own process wrote it
+    return task(made[name], unit)
 
 
 def _carry_out_here(task: Callable[[Any, Any], Any], unit: Any) -> Any:
-    return carry_out(task, _packed[0], unit)
+    return carry_out(task, "", _packed[0], unit)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from chores import Chore, Tools, apart, square
@@ -129,11 +130,19 @@ def test_units_are_read_as_there_is_room(tmp_path: Path) -> None:
     assert len(taken) <= 4
 
 
+def interrupt_when_busy(folder: Path) -> None:
+    """Ctrl-C for this process, as soon as two chores have begun."""
+    deadline = time.monotonic() + 20
+    while len(list(folder.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def interrupted(where: Where, folder: Path) -> None:
     """An interrupt while two processes are busy for a minute."""
     with opened(where, partial(Tools, folder)) as workers:
-        next(run(workers, square, [Chore((1,)), Chore((2,), 60), Chore((3,), 60)]))
-        raise KeyboardInterrupt
+        Thread(target=interrupt_when_busy, args=(folder,)).start()
+        list(run(workers, square, [Chore((number,), 60) for number in range(4)]))
 
 
 @pytest.mark.parametrize("where", [Where(2), Where(2, "local")], ids=lambda where: str(where.cluster))
@@ -143,7 +152,7 @@ def test_an_interrupt_ends_all_at_once(where: Where, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted(where, tmp_path)
 
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 40
 
 
 def test_a_worker_of_a_cluster_that_is_killed_costs_nothing(site: Site, tmp_path: Path) -> None:
@@ -172,6 +181,14 @@ def test_a_unit_that_kills_workers_of_a_cluster_fails_alone(site: Site, tmp_path
 
     assert squares == [pair for pair in SQUARES if pair[0] != 8]
     assert {key: type(error) for key, error in errors.items()} == {"8": WorkerLost}
+
+
+def test_a_local_cluster_survives_its_workers(tmp_path: Path) -> None:
+    """It is ended without a word even while a worker that died is coming back."""
+    squares, errors = results(Where(2, "local"), partial(Tools, tmp_path, poison=8), CHORES[:5])
+
+    assert squares == [pair for pair in SQUARES[:10] if pair[0] != 8]
+    assert list(errors) == ["8"]
 
 
 def test_a_scheduler_that_dies_is_said(site: Site, tmp_path: Path) -> None:

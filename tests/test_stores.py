@@ -16,7 +16,7 @@ from incidentlab.errors import OutageError, UsageError
 from incidentlab.stores import Store, open_store
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
     """The URL of an empty bucket of a server on the loopback address; the environment leads there."""
     pytest.importorskip("obstore")

@@ -3,9 +3,7 @@
 What was read before is not counted twice. A file that has grown replaces what was read of it. Time zones and other
 settings count for everything in the warehouse; without any, those that it was made with stay.
 
-    incidentlab ingest logs/
-    incidentlab ingest /var/log/nodes/2026-03-*.gz -d spring.duckdb
-    incidentlab ingest logs/ --tz America/Chicago --year 2026
+    incidentlab ingest /var/log/nodes/2026-03-*.gz -d spring.duckdb --tz America/Chicago
     incidentlab ingest /shared/logs --cluster slurm --shards /shared/shards
     incidentlab ingest --from-shards s3://logs/shards
 """

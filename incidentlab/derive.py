@@ -36,7 +36,6 @@ def build(
     them count for old content as well, unless those it came with are kept.
     """
     with warehouse.publishing(target, folder, old) as con:
-        con.execute("begin")  # one transaction: a hundred small ones would each be written through
         intake.load(con, folder, shards, unchanged)
         load_knowledge(con, rows)
         if warehouse.has_old(con):
@@ -44,7 +43,6 @@ def build(
             if keeps_settings:
                 _keep_settings(con)
         derive(con)
-        con.execute("commit")
 
 
 def load_knowledge(con: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
@@ -53,8 +51,9 @@ def load_knowledge(con: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[M
         META.name: [{"key": "schema_version", "value": str(SCHEMA_VERSION)}],
         POISSON_LIMITS.name: poisson_limits(),
     }
-    for table in KNOWLEDGE:
-        warehouse.load_rows(con, table, [*rows.get(table.name, ()), *own.get(table.name, ())])
+    with warehouse.at_once(con):
+        for table in KNOWLEDGE:
+            warehouse.load_rows(con, table, [*rows.get(table.name, ()), *own.get(table.name, ())])
 
 
 def _keep_signatures(con: duckdb.DuckDBPyConnection) -> None:
@@ -75,27 +74,28 @@ def _keep_settings(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(f"insert into main.{table.name} from ours")
 
 
-def poisson_limits() -> list[dict[str, Any]]:
-    """Exact 95 % limits of a Poisson mean for 0 to 2,000 events: quantiles of gamma distributions (Garwood 1936).
+def poisson_limits() -> list[dict[str, str]]:
+    """Exact 95 % limits of a Poisson mean for 0 to 2,000 events, as text; beyond, Byar's are right to 0.001 events.
 
-    Beyond that, Byar's approximation is right to 0.001 events. They are kept as data, since scipy, which made them,
-    takes longer to import than all the rest of a small build.
+    They are quantiles of gamma distributions (Garwood 1936), kept in a file because scipy takes longer to import than
+    a small warehouse to build; a test works them out again.
     """
     with assets.knowledge("poisson_limits.csv").open(encoding="utf-8", newline="") as file:
-        return [
-            {"events": int(row["events"]), "lo": float(row["lo"]), "hi": float(row["hi"])}
-            for row in csv.DictReader(file)
-        ]
+        return list(csv.DictReader(file))
 
 
 def derive(con: duckdb.DuckDBPyConnection) -> None:
     """Make macros, derived tables and stored questions in the open warehouse."""
-    make_macros(con)
     tables = sqlfiles.read_folder(assets.folder("queries") / "derive")
+    with warehouse.at_once(con):
+        make_macros(con)
+        for file in tables.values():
+            warehouse.create(con, "main", Table(file.name, file.purpose, file.columns))
     for name in in_order(tables, sqlfiles.reads):
-        make_table(con, tables[name])
-    for question in sqlfiles.read_folder(assets.folder("queries")).values():
-        store(con, question)
+        fill(con, tables[name])
+    with warehouse.at_once(con):
+        for question in sqlfiles.read_folder(assets.folder("queries")).values():
+            store(con, question)
 
 
 def make_macros(con: duckdb.DuckDBPyConnection) -> None:
@@ -122,11 +122,16 @@ def in_order(files: Mapping[str, SqlFile], needs: Callable[[str, set[str]], set[
     return order
 
 
-def make_table(con: duckdb.DuckDBPyConnection, file: SqlFile) -> None:
-    """One derived table with its comments, by the columns that the file's head declares."""
+def fill(con: duckdb.DuckDBPyConnection, file: SqlFile) -> None:
+    """One derived table's rows; the statement must give the columns that the file's head declares.
+
+    DuckDB checks that while it binds the insert: a column that only the head has cannot be replaced, one that only the
+    statement has finds no place in the table. To describe the statement first would bind it twice.
+    """
+    present = ", ".join(f"{name} as {name}" for name in (warehouse.quoted(column.name) for column in file.columns))
     try:
-        warehouse.create(con, "main", Table(file.name, file.purpose, file.columns))
-        con.execute(f"insert into main.{warehouse.quoted(file.name)} by name {file.body}")
+        made = f"select * replace ({present}) from (\n{file.body}\n)"  # lines of their own: it may end in a comment
+        con.execute(f"insert into main.{warehouse.quoted(file.name)} by name {made}")
     except duckdb.Error as error:
         raise DefinitionError(str(error), f"derive/{file.path.name}") from error
 

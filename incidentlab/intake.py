@@ -11,7 +11,7 @@ import duckdb
 
 from incidentlab.folding import MOST_KEPT
 from incidentlab.model import EVENTS, INTAKE, READINGS, SOURCES, Table
-from incidentlab.warehouse import create, has_old, literal, quoted
+from incidentlab.warehouse import at_once, create, has_old, literal, quoted
 
 _IDS = {
     "event_id": "concat_ws(' ', digest, line_no, signature, coalesce(node, ''))",
@@ -57,9 +57,10 @@ def load(
     which nothing was used; another day's file of the same name comes beside it; the same content under several paths
     counts once. Of the old content everything else stays, or only what comes from the files that are `unchanged`.
     """
-    con.execute("create schema intake")
-    for table in (*INTAKE, READINGS):
-        create(con, "intake", table)
+    with at_once(con):
+        con.execute("create schema intake")
+        for table in (*INTAKE, READINGS):
+            create(con, "intake", table)
     _open_manifest(con, folder)
     _insert_sources(con, unchanged)
     for table in INTAKE[1:]:

@@ -5,6 +5,7 @@ hundredth of the time. A pattern without a telling literal is its own trigger.
 """
 
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,8 +52,10 @@ def literals(pattern: str) -> tuple[str, ...]:
     ((' (PCI:',), ())
     """
     try:
-        tree = _parser.parse(pattern)
-    except re.error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # what Python finds doubtful it may read otherwise than the engines
+            tree = _parser.parse(pattern)
+    except (re.error, Warning, OverflowError, RecursionError):
         return ()
     if tree.state.flags & re.IGNORECASE or "(?i" in pattern:
         return ()

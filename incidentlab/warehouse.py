@@ -99,6 +99,17 @@ def publishing(target: Path, workshop: Path | None, old: Path | None) -> Iterato
         fresh.replace(target)
 
 
+@contextmanager
+def at_once(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """One commit for all statements of the block: hundreds of comments would cost more than what they describe.
+
+    Not for filling tables that later statements of the block read: what is not committed has no statistics to plan by.
+    """
+    con.execute("begin")
+    yield
+    con.execute("commit")
+
+
 def create(con: duckdb.DuckDBPyConnection, schema: str, table: Table) -> None:
     """An empty table with its comments."""
     columns = ", ".join(f"{quoted(column.name)} {column.type}" for column in table.columns)

@@ -57,12 +57,10 @@ ran as (
 ),
 
 fleet as (
-    select nullif(count(*), 0) as nodes, sum(gpu_days)::double as gpu_days
-    from (
-        select node, sum(allocated_gpu_h::decimal(30, 6)) / 24 as gpu_days
-        from exposure_daily
-        group by node
-    ) as exposed
+    select
+        nullif(count(distinct node), 0) as nodes,
+        sum(allocated_gpu_h::decimal(30, 6))::double / 24 as gpu_days
+    from exposure_daily
 ),
 
 -- an attempt that begins in the second in which another ends takes its GPUs over

@@ -15,31 +15,51 @@ channels as (
     select unnest(['kernel', 'daemon', 'slurm', 'job', 'accounting', 'bmc']) as channel
 ),
 
-covered as (
-    select a.interruption_id, c.channel, n.node
-    from asked as a
-    inner join attempt_nodes as n using (attempt_id)
+-- few days and few nodes a source: what was heard each day is found once for all interruptions
+heard as (
+    select distinct d.day, c.channel, c.node
+    from (select distinct day from asked) as d
     inner join coverage as c
         on
-            (c.node is null or c.node = n.node)
-            and c.first_ts < (a.day + 1)::timestamp at time zone 'UTC'
-            and c.last_ts >= (a.day - 1)::timestamp at time zone 'UTC'
+            c.first_ts < (d.day + 1)::timestamp at time zone 'UTC'
+            and c.last_ts >= (d.day - 1)::timestamp at time zone 'UTC'
+),
+
+everywhere as (
+    select a.interruption_id, h.channel
+    from asked as a
+    inner join heard as h using (day)
+    where h.node is null
     union
     -- accounting speaks of jobs, not of nodes
-    select a.interruption_id, 'accounting' as channel, n.node
+    select a.interruption_id, 'accounting' as channel
     from asked as a
     inner join attempts as t using (attempt_id)
-    inner join attempt_nodes as n using (attempt_id)
     where t.basis = 'accounting'
+),
+
+in_places as (
+    select a.interruption_id, h.channel, count(*) as nodes
+    from asked as a
+    inner join attempt_nodes as n using (attempt_id)
+    inner join heard as h on a.day = h.day and n.node = h.node
+    group by a.interruption_id, h.channel
+),
+
+sizes as (
+    select a.interruption_id, count(n.node) as nodes
+    from asked as a
+    left join attempt_nodes as n using (attempt_id)
+    group by a.interruption_id
 )
 
 select
-    a.interruption_id,
-    h.channel,
-    (select count(*) from attempt_nodes as n where n.attempt_id = a.attempt_id) as nodes,
-    count(c.node) as covered_nodes
-from asked as a
-cross join channels as h
-left join covered as c on a.interruption_id = c.interruption_id and h.channel = c.channel
-group by a.interruption_id, a.attempt_id, h.channel
-order by a.interruption_id, h.channel
+    s.interruption_id,
+    c.channel,
+    s.nodes,
+    case when e.channel is not null then s.nodes else coalesce(p.nodes, 0) end as covered_nodes
+from sizes as s
+cross join channels as c
+left join everywhere as e on s.interruption_id = e.interruption_id and c.channel = e.channel
+left join in_places as p on s.interruption_id = p.interruption_id and c.channel = p.channel
+order by s.interruption_id, c.channel

@@ -13,7 +13,7 @@
 -- column causes varchar: rows of the breakdown it is accused of, each with its count
 -- column last_ts timestamptz: its last interruption
 with exposed as (
-    select node, sum(allocated_gpu_h::decimal(30, 6)) / 24 as gpu_days
+    select node, sum(allocated_gpu_h::decimal(30, 6)) as gpu_h
     from exposure_daily
     group by node
 ),
@@ -58,7 +58,7 @@ counted as (
         coalesce(confirmed, 0) as confirmed,
         coalesce(suspected, 0) as suspected,
         episodes,
-        gpu_days,
+        gpu_h,
         causes,
         last_ts
     from exposed
@@ -69,8 +69,9 @@ counted as (
 predicted as (
     select
         *,
+        -- sums of integers and decimals, so their order does not matter
         ((sum(interruptions) over () - interruptions)
-            / nullif(sum(gpu_days) over () - gpu_days, 0) * gpu_days)::double as expected
+            / nullif(sum(gpu_h) over () - gpu_h, 0) * gpu_h)::double as expected
     from counted
 ),
 
@@ -111,7 +112,7 @@ select
     confirmed,
     suspected,
     episodes,
-    gpu_days::double as allocated_gpu_days,
+    gpu_h::double / 24 as allocated_gpu_days,
     expected,
     p_value,
     q_value,

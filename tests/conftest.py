@@ -11,6 +11,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import golden as golden_files
+from dask_site import site  # noqa: F401 - a fixture
+from s3_bucket import bucket  # noqa: F401 - a fixture
 
 from incidentlab.cli import main
 

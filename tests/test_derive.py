@@ -1,5 +1,6 @@
 """What the derivation makes of small worlds whose verdict is plain by hand."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -96,6 +97,15 @@ def test_a_circle_of_derived_tables_is_refused():
 
     with pytest.raises(DefinitionError, match="circle: "):
         derive.in_order(circle, sqlfiles.reads)
+
+
+@pytest.mark.parametrize("body", ["select 'a' as run_id", "select *, 1 as more from runs", "select nothing from runs"])
+def test_a_statement_gives_the_columns_of_its_head(body: str):
+    """One that lacks a column, has one more, or cannot be bound is an error that names its file."""
+    file = sqlfiles.read_folder(assets.folder("queries") / "derive")["runs"]
+
+    with pytest.raises(DefinitionError, match=r"derive/runs\.sql"):
+        derive.fill(world(), replace(file, body=body))
 
 
 def test_a_direct_fault_before_the_hang_is_confirmed():

@@ -2,74 +2,21 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from threading import Thread
 
 import pytest
 from chores import Chore, Tools, apart, square
+from dask_site import DaskSite
 
 from incidentlab.errors import OutageError, UsageError
 from incidentlab.executors import Where, WorkerLost, opened, run
 
-TESTS = Path(__file__).parent
 CHORES = [Chore((number, number + 1)) for number in range(0, 24, 2)]
-ALLOWED = "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"
-"""How many workers may die of a unit before Dask gives it up: none here, as each takes seconds to come back."""
-
 SQUARES = [(number, number * number) for number in range(24)]
-
-
-def start(*arguments: str | Path) -> subprocess.Popen:
-    """A process of Dask, which finds the chores."""
-    path = os.pathsep.join([str(TESTS), str(TESTS.parent)])
-    command = [sys.executable, "-m", "distributed.cli.dask_" + str(arguments[0]), *map(str, arguments[1:])]
-    return subprocess.Popen(
-        command,
-        env={**os.environ, "PYTHONPATH": path, ALLOWED: "0"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # so that it can be ended together with its children
-    )
-
-
-class Site:
-    """A scheduler and its workers on the loopback address."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "scheduler.json"
-        self._folder = folder
-        quiet = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        self.scheduler = start("scheduler", *quiet, "--scheduler-file", self.file)
-        self.workers: list[subprocess.Popen] = []
-
-    def hire(self, *options: str) -> subprocess.Popen:
-        """One more worker."""
-        place = ("--host", "127.0.0.1", "--no-dashboard", "--local-directory", self._folder)
-        self.workers.append(start("worker", "--scheduler-file", self.file, "--nthreads", "1", *place, *options))
-        return self.workers[-1]
-
-    def close(self) -> None:
-        """End all that was started, and what that has started."""
-        for process in [self.scheduler, *self.workers]:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    """A scheduler that nobody works for yet."""
-    pytest.importorskip("distributed")
-    site = Site(tmp_path)
-    deadline = time.monotonic() + 20
-    while not site.file.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    yield site
-    site.close()
 
 
 def results(where: Where, make: partial, chores: list[Chore] = CHORES) -> tuple[list, dict[str, Exception]]:
@@ -155,7 +102,7 @@ def test_an_interrupt_ends_all_at_once(where: Where, tmp_path: Path) -> None:
     assert time.monotonic() - began < 40
 
 
-def test_a_worker_of_a_cluster_that_is_killed_costs_nothing(site: Site, tmp_path: Path) -> None:
+def test_a_worker_of_a_cluster_that_is_killed_costs_nothing(site: DaskSite, tmp_path: Path) -> None:
     """One of two real workers dies in the middle; the results are those of one process."""
     victim = site.hire("--no-nanny")
     site.hire("--no-nanny")
@@ -172,7 +119,7 @@ def test_a_worker_of_a_cluster_that_is_killed_costs_nothing(site: Site, tmp_path
     assert sorted(pair for one in done for pair in one.result) == SQUARES
 
 
-def test_a_unit_that_kills_workers_of_a_cluster_fails_alone(site: Site, tmp_path: Path) -> None:
+def test_a_unit_that_kills_workers_of_a_cluster_fails_alone(site: DaskSite, tmp_path: Path) -> None:
     """Its neighbours are done, even those that waited at a worker that died."""
     site.hire("--nanny")
     site.hire("--nanny")
@@ -191,7 +138,7 @@ def test_a_local_cluster_survives_its_workers(tmp_path: Path) -> None:
     assert list(errors) == ["8"]
 
 
-def test_a_scheduler_that_dies_is_said(site: Site, tmp_path: Path) -> None:
+def test_a_scheduler_that_dies_is_said(site: DaskSite, tmp_path: Path) -> None:
     """Nobody waits for it for ever."""
     site.hire("--no-nanny")
     with opened(Where(cluster=str(site.file)), partial(Tools, tmp_path)) as workers:
@@ -213,7 +160,7 @@ def test_a_cluster_that_is_not_there_is_said(cluster: str, tmp_path: Path, monke
         pass
 
 
-def test_a_scheduler_without_workers_is_said(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_without_workers_is_said(site: DaskSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for workers that never come."""
     clusters = pytest.importorskip("incidentlab.clusters")
     monkeypatch.setattr(clusters, "_CONNECT_S", 1)

@@ -14,6 +14,7 @@ from scoring import Score, score
 
 from incidentlab import answers, assets, pipeline, report, warehouse
 from incidentlab.configuration import load_site
+from incidentlab.executors import Where
 from incidentlab.simulate import find_scenario, simulate
 from incidentlab.terminal import Talk
 
@@ -27,7 +28,7 @@ def ingest(paths: list[Path], target: Path, timezone: str | None = None) -> Path
         [str(path) for path in paths],
         target,
         load_site(timezone=timezone),
-        jobs=1,
+        where=Where(1),
         talk=Talk(verbosity=-1, shows_progress=False),
     )
     return target

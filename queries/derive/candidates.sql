@@ -246,4 +246,5 @@ select
         when not is_before_symptom then 'it is not certain that it came before the first symptom'
     end as against
 from weighed
-order by attempt_id, event_id, component
+-- one event can be a candidate by several rules
+order by all

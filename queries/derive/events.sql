@@ -30,7 +30,7 @@
 -- column line_no bigint: its first line
 -- column line_count integer: how many lines it spans
 -- column duplicate_of varchar: the event that reports the same record from another source
-with known as (
+with known as materialized (
     select
         e.* exclude (local_ts, utc_offset_s, has_year, node, uptime_s, job_id, ts_uncertainty_s),
         t.ts,
@@ -81,7 +81,8 @@ with known as (
 -- the k-th occurrence of one text within a few seconds is the same record in every source that carries it
 gaps as (
     select
-        *,
+        -- only what tells repeats apart: the windows below sort all of it several times
+        event_id, ts, uptime_s, source_id, line_no, node, signature, message, speaker,
         coalesce(ts - lag(ts) over same_text > to_seconds(3), true) as opens
     from known
     window same_text as (partition by node, signature, message, speaker order by ts, source_id, line_no)
@@ -124,12 +125,12 @@ firsts as (
 )
 
 select
-    event_id,
-    ts,
-    ts - to_milliseconds(coalesce(try_cast(fields ->> 'ran_for_ms' as bigint), 0)) as onset_ts,
+    k.event_id,
+    k.ts,
+    k.ts - to_milliseconds(coalesce(try_cast(fields ->> 'ran_for_ms' as bigint), 0)) as onset_ts,
     ts_uncertainty_s,
-    uptime_s,
-    node,
+    k.uptime_s,
+    k.node,
     reporter,
     gpu_index,
     pci_bdf,
@@ -137,7 +138,7 @@ select
     gpu_serial,
     job_id,
     rank,
-    signature,
+    k.signature,
     case when is_evidence then kind else 'context' end as kind,
     component,
     case when is_evidence then strength else 'none' end as strength,
@@ -147,13 +148,14 @@ select
     case when is_evidence then mark end as mark,
     code,
     repeat_count,
-    message,
+    k.message,
     meaning,
     fields,
     channel,
-    source_id,
-    line_no,
+    k.source_id,
+    k.line_no,
     line_count,
-    case when first_id <> event_id then first_id end as duplicate_of
-from firsts
-order by ts nulls last, source_id, line_no, event_id
+    case when f.first_id <> k.event_id then f.first_id end as duplicate_of
+from known as k
+inner join firsts as f using (event_id)
+order by k.ts nulls last, k.source_id, k.line_no, k.event_id

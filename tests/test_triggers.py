@@ -1,0 +1,53 @@
+"""What is searched for first must be in every line that a pattern matches."""
+
+import re
+
+import pytest
+
+from incidentlab.folding import Storms
+from incidentlab.pages import Page
+from incidentlab.scan import Scanner
+from incidentlab.signatures import load_signatures
+from incidentlab.triggers import literals, triggers
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"NVRM: Xid \((?P<pci>\S+)\): (?P<code>\d+)", ("NVRM: Xid (",)),
+        (r"(?:Bus error|Segmentation fault) on \d", ("Bus error", "Segmentation fault")),
+        (r"(?:watchdog )?timed out after \d+ seconds", ("timed out after ",)),
+        (r"(?:link failed ){2,3}\d", ("link failed ",)),
+        (r"(?P<a>a longer literal)(?P<b> goes on)\b!", ("a longer literal goes on",)),
+        (r"\berror: ", ()),
+        (r"(?i)case does not matter", ()),
+        (r"[a-z]+ or nothing|", ()),
+        (r"[[:alpha:]] that Python reads otherwise", ()),
+        (r"(", ()),
+    ],
+)
+def test_the_longest_text_that_a_match_needs_is_its_trigger(pattern, expected):
+    """Alternatives need all their texts, what may be absent needs none, and what is short or doubtful is no trigger."""
+    assert literals(pattern) == expected
+
+
+def test_every_line_that_a_signature_catches_has_its_trigger():
+    """Triggers propose too much, never too little."""
+    signatures = load_signatures()
+    found = triggers([signature.pattern for signature in signatures])
+    for number, signature in enumerate(signatures):
+        expressions = [re.compile(trigger.expression) for trigger in found if number in trigger.patterns]
+        assert expressions
+        for line in signature.catches:
+            assert any(expression.search(line) for expression in expressions), (signature.name, line)
+
+
+def test_most_patterns_have_one():
+    """What has none is searched as it is, which is slow."""
+    without = [signature.name for signature in load_signatures() if not literals(signature.pattern)]
+    assert len(without) < 0.1 * len(load_signatures())
+
+
+def test_a_scanner_without_signatures_finds_nothing():
+    """A site may have none."""
+    assert list(Scanner([]).candidates(Page(b"NVRM: Xid (PCI:0000:1b:00): 79, x\n", 1, 0), Storms())) == []

@@ -312,3 +312,13 @@ def test_a_link_to_a_warehouse_stays_a_link(incidentlab: Run, tmp_path: Path) ->
 
     assert (tmp_path / "link.duckdb").is_symlink()
     assert (tmp_path / "real.duckdb").is_file()
+
+
+def test_a_line_that_a_storm_swallowed_says_which_line_stands_for_it(incidentlab: Run, tmp_path: Path) -> None:
+    """Of forty lines that say alike the thirtieth has no event; the fortieth counts for it."""
+    (tmp_path / "kern.log").write_text(KERNEL * 40)
+    assert incidentlab("ingest", "kern.log").code == 0
+
+    folded, last = (incidentlab("explain", f"kern.log:{number}").out for number in (30, 40))
+    assert "if it says what line 1 says, line 40 stands for it and 23 more" in " ".join(folded.split())
+    assert "nvidia-xid" in last

@@ -114,7 +114,30 @@ def _line(con: Connection, source: Row, number: int) -> Iterator[str]:
     for row in caught:
         yield from _fate(row)
     if not caught and not records and source["status"] == "used":
-        yield from paragraph("line", "nothing asks for it: no signature catches it and no parser read it")
+        yield from _silence(con, source, number)
+
+
+def _silence(con: Connection, source: Row, number: int) -> Iterator[str]:
+    """Why a line became nothing: nothing asks for it, or in a storm another one stands for it."""
+    asked = _STORMS.format(id=warehouse.literal(source["source_id"]), line=number)
+    storms = answers.select(con, asked).rows(named=True)
+    for storm in storms:
+        text = f"if it says what line {storm['first_line']} says, line {storm['last_line']} stands for it"
+        yield from paragraph("storm", f"{text} and {storm['others'] - 1:,} more: {storm['message']}")
+    nothing = "nothing asks for it: no signature catches it and no parser read it"
+    yield from paragraph("line", f"else {nothing}" if storms else nothing)
+
+
+_STORMS = """
+    select
+        min(line_no) as first_line, max(line_no) as last_line, max(repeat_count) as others, min(message) as message
+    from intake.events
+    where source_id = {id} and alike is not null
+    group by alike, signature, node
+    having max(repeat_count) > 1 and count(*) > 1 and min(line_no) < {line} and max(line_no) > {line}
+    order by last_line, first_line, message
+    limit 3
+"""
 
 
 _RECORDS = """

@@ -8,6 +8,7 @@ alone: no line, however it was made up, can stop the reading.
 import re
 import sys
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,9 @@ from incidentlab.folding import Storms, alike
 from incidentlab.pages import HEAD_BYTES, LINE_BYTES, Page, decoded
 from incidentlab.signatures import Signature
 from incidentlab.triggers import triggers
+
+PATIENCE = 500
+"""So often a trigger may be found in vain: deciding about so many lines costs what compiling anew does."""
 
 _DENSE_BYTES = 512
 """With more than one hit in so many bytes a page is dense: it pays to fold its lines before they are searched."""
@@ -179,21 +183,34 @@ def _best_engine(expressions: Sequence[str]) -> Engine:
 
 
 class Scanner:
-    """The signatures, compiled once; finds their lines in pages."""
+    """The signatures, compiled once; finds their lines in pages.
+
+    Which words are rare depends on the logs. A trigger that was found in vain again and again makes way for its
+    pattern, which is slower to search and always right.
+    """
 
     def __init__(
         self, signatures: Sequence[Signature], engine: Callable[[Sequence[str]], Engine] | None = None
     ) -> None:
         self._signatures = tuple(signatures)
-        found = triggers([signature.pattern for signature in signatures])
+        self._make = engine or _best_engine
+        self._vain = Counter[int]()
+        self._compile()
+
+    def _compile(self) -> None:
+        vain = {number for number, count in self._vain.items() if count > PATIENCE}
+        found = triggers([signature.pattern for signature in self._signatures], vain)
         self._numbers = [trigger.patterns for trigger in found]
-        self._engine = (engine or _best_engine)([trigger.expression for trigger in found]) if found else None
+        self._engine = self._make([trigger.expression for trigger in found]) if found else None
+        self._is_impatient = False
 
     def candidates(self, page: Page, storms: Storms) -> Iterator[Candidate]:
         """The lines of `page` on which signatures match; a progress bar's states each for themselves.
 
         They are in order. A state that is drawn again and again counts once, and lines that are alike go to `storms`.
         """
+        if self._is_impatient:
+            self._compile()
         if not self._engine:
             return
         hits = self._engine.find(page.data, len(page.data) // _DENSE_BYTES)
@@ -246,7 +263,11 @@ class Scanner:
     def _matches(self, text: str, numbers: Sequence[int]) -> tuple[tuple[Signature, Match], ...]:
         raw = text.encode()
         named = (self._signatures[number] for number in numbers)
-        return tuple((signature, found) for signature in named if (found := compiled(signature.pattern).search(raw)))
+        matches = tuple((signature, found) for signature in named if (found := compiled(signature.pattern).search(raw)))
+        if not matches:
+            self._vain.update(numbers)
+            self._is_impatient = self._is_impatient or any(self._vain[number] == PATIENCE + 1 for number in numbers)
+        return matches
 
     def _proposed(
         self, data: bytes, hits: Sequence[tuple[int, int]]

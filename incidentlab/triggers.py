@@ -6,7 +6,7 @@ hundredth of the time. A pattern without a telling literal is its own trigger.
 
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from re import _constants as ops  # type: ignore[attr-defined] # the only parser of patterns that Python has
@@ -28,11 +28,14 @@ class Trigger:
     patterns: tuple[int, ...]
 
 
-def triggers(patterns: Sequence[str]) -> tuple[Trigger, ...]:
-    """Expressions of which at least one matches every line that one of `patterns` matches."""
+def triggers(patterns: Sequence[str], whole: Collection[int] = ()) -> tuple[Trigger, ...]:
+    """Expressions of which at least one matches every line that one of `patterns` matches.
+
+    The patterns whose numbers are in `whole` are searched as they are.
+    """
     owners: dict[str, list[int]] = {}
     for number, pattern in enumerate(patterns):
-        found = literals(pattern)
+        found = () if number in whole else literals(pattern)
         expressions = [re.escape(literal) for literal in found] or [unnamed(pattern)]
         for expression in expressions:
             owners.setdefault(expression, []).append(number)

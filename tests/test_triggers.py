@@ -4,9 +4,10 @@ import re
 
 import pytest
 
+from incidentlab import scan
 from incidentlab.folding import Storms
 from incidentlab.pages import Page
-from incidentlab.scan import Scanner
+from incidentlab.scan import Hyperscan, Scanner
 from incidentlab.signatures import load_signatures
 from incidentlab.triggers import literals, triggers
 
@@ -51,3 +52,23 @@ def test_most_patterns_have_one():
 def test_a_scanner_without_signatures_finds_nothing():
     """A site may have none."""
     assert list(Scanner([]).candidates(Page(b"NVRM: Xid (PCI:0000:1b:00): 79, x\n", 1, 0), Storms())) == []
+
+
+def test_a_trigger_that_is_found_in_vain_makes_way(monkeypatch):
+    """Chatter that holds a trigger is not looked at for ever; the lines that match are found as before."""
+    monkeypatch.setattr(scan, "PATIENCE", 10)
+    made = []
+
+    def engine(expressions):
+        made.append(expressions)
+        return Hyperscan(expressions)
+
+    signature = next(signature for signature in load_signatures() if signature.name == "log-hole")
+    scanner = Scanner([signature], engine)
+    (trigger,) = literals(signature.pattern)[:1]
+    chatter = f"Mar  5 14:03:22 n1 {trigger} chatter {{}}\n"
+    text = "".join(map(chatter.format, range(20))) + signature.catches[0] + "\n"
+    page = Page(text.encode(), 1, 0)
+    first, second = ([found.line_no for found in scanner.candidates(page, Storms())] for _ in range(2))
+    assert first == second == [21]
+    assert [signature.pattern in map(str, expressions) or len(expressions) for expressions in made][1:] == [1]

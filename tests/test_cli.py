@@ -16,7 +16,7 @@ from small_warehouse import small_warehouse
 
 from incidentlab import cli, errors, options
 from incidentlab.commands import list as list_command
-from incidentlab.model import READINGS, SCHEMA_VERSION
+from incidentlab.model import EVENTS, READINGS, SCHEMA_VERSION
 
 Run = Callable[..., object]
 
@@ -34,7 +34,8 @@ def warehouse(tmp_path: Path) -> Path:
     con.execute("create table intake.sources as from sources")
     con.execute("create table intake.job_records (source_id text, line_no int, job_id text, step text, state text)")
     con.execute("insert into intake.job_records values ('s1', 7, '4101', null, 'FAILED')")
-    con.execute(f"create table intake.readings ({', '.join(f'{c.name} {c.type}' for c in READINGS.columns)})")
+    for table in (EVENTS, READINGS):
+        con.execute(f"create table intake.{table.name} ({', '.join(f'{c.name} {c.type}' for c in table.columns)})")
     con.execute(f"insert into meta values ('schema_version', '{SCHEMA_VERSION}')")
     con.execute(f"attach '{file}' as file")
     con.execute("copy from database memory to file")

@@ -13,7 +13,7 @@ from incidentlab.codecs import BLOCK_BYTES, Stream
 from incidentlab.pages import BOM, GRID_BYTES, HEAD_BYTES, is_cut
 from incidentlab.parsers import HEAD_BYTES as RECOGNISED_BYTES
 
-FIRST_HEAD_BYTES = 64
+FIRST_HEAD_BYTES = 16
 LAST_HEAD_BYTES = BLOCK_BYTES
 """How much of the beginning of a source is hashed on its own, doubling: a file that grows keeps these digests."""
 
@@ -28,7 +28,8 @@ class Content:
         self, blocks: Iterator[bytes], head: bytes, *, lead: int = 0, start: int = 0, stop: int | None = None
     ) -> None:
         self._blocks = blocks
-        self._has_bare_returns = b"\r" in head and b"\n" not in head
+        self._has_bare_returns = has_bare_returns(head)
+        self.raw_head = head
         self._is_over = False
         self.head = self.cleaned(head.removeprefix(BOM))
         self.lead = lead
@@ -58,8 +59,13 @@ class Content:
         return data.replace(b"\r", b"\n") if self._has_bare_returns else data
 
 
+def has_bare_returns(head: bytes) -> bool:
+    """Whether carriage returns alone end the lines of content that begins with `head`; such content cannot be cut."""
+    return b"\r" in head and b"\n" not in head
+
+
 def heads(block: bytes) -> tuple[str, ...]:
-    """16 hex digits of the digests of the first 64, 128, ... bytes of content that begins with `block`."""
+    """16 hex digits of the digests of the first 16, 32, ... bytes of content that begins with `block`."""
     sizes = (FIRST_HEAD_BYTES << doubled for doubled in range((LAST_HEAD_BYTES // FIRST_HEAD_BYTES).bit_length()))
     return tuple(blake3(block[:size]).hexdigest()[:16] for size in sizes if size <= len(block))
 

@@ -26,7 +26,8 @@ def build(
     rows: Mapping[str, Iterable[Mapping[str, Any]]],
     *,
     old: Path | None = None,
-    unchanged: Collection[str] | None = None,
+    unchanged: Collection[str] = (),
+    is_alone: bool = False,
     keeps_settings: bool = False,
 ) -> None:
     """Publish a warehouse at `target`: what was read now and before (see `intake.load`), and all that follows from it.
@@ -36,7 +37,7 @@ def build(
     them count for old content as well, unless those it came with are kept.
     """
     with warehouse.publishing(target, folder, old) as con:
-        intake.load(con, folder, shards, unchanged)
+        intake.load(con, folder, shards, unchanged, is_alone=is_alone)
         load_knowledge(con, rows)
         if warehouse.has_old(con):
             _keep_signatures(con)

@@ -26,43 +26,59 @@ _ORDER = {
 }
 
 _FOLDED = f"""
+    prefixes as (
+        select source_id, max((prefix ->> 'line_feeds')::bigint) as lines from intake.readings group by source_id
+    ),
+    placed as (
+        select r.*, r.line_no <= coalesce(p.lines, 0) as stays
+        from read_rows as r left join prefixes as p using (source_id)
+    ),
     crowds as (
         select
-            source_id, alike, signature, node, min(line_no, {MOST_KEPT}) as first_lines, max(line_no) as last_line,
+            source_id, stays, alike, signature, node, min(line_no, {MOST_KEPT}) as first_lines,
+            max(line_no) as last_line,
             sum(coalesce(repeat_count, 1))
             - list_sum(arg_min(coalesce(repeat_count, 1), line_no, {MOST_KEPT})) as others
-        from read_rows where alike is not null group by source_id, alike, signature, node
+        from placed where alike is not null group by source_id, stays, alike, signature, node
         having count(*) > {MOST_KEPT} + 1
     ),
     folded as (
-        select r.* replace (if(r.line_no = c.last_line, c.others, r.repeat_count)::bigint as repeat_count)
-        from read_rows as r left join crowds as c
-            on r.source_id = c.source_id and r.alike = c.alike and r.signature = c.signature
+        select
+            r.* exclude (stays)
+            replace (if(r.line_no = c.last_line, least(c.others, {2**63 - 1}), r.repeat_count)::bigint as repeat_count)
+        from placed as r left join crowds as c
+            on r.source_id = c.source_id and r.stays = c.stays and r.alike = c.alike and r.signature = c.signature
             and r.node is not distinct from c.node
         where c.source_id is null or r.line_no = c.last_line or list_contains(c.first_lines, r.line_no)
     ),
 """
-"""Events that are alike and were folded range by range are folded together; see `folding`."""
+"""Events that are alike and were folded range by range are folded together; see `folding`.
+
+What stays when the source grows and its tail are folded apart: the tail's rows will be taken away, not their counts.
+"""
 
 
 def load(
     con: duckdb.DuckDBPyConnection,
     folder: Path | None,
     shards: Mapping[str, Sequence[str]],
-    unchanged: Collection[str] | None = None,
+    unchanged: Collection[str] = (),
+    *,
+    is_alone: bool = False,
 ) -> None:
     """Fill the schema from a manifest in `folder`, the `shards` by table, and the old warehouse.
 
     A file that has grown (same path, same beginning, not shorter) replaces its earlier content, and any reading one of
-    which nothing was used; another day's file of the same name comes beside it; the same content under several paths
-    counts once. Of the old content everything else stays, or only what comes from the files that are `unchanged`.
+    which nothing was used; so does one that has grown under a longer name, as rotation gives it, or that was read on.
+    Another day's file of the same name comes beside it; the same content under several paths counts once. Files that
+    are `unchanged` keep their content; of the rest everything else stays, or nothing if these shall be `is_alone`.
     """
     with at_once(con):
         con.execute("create schema intake")
         for table in (*INTAKE, READINGS):
             create(con, "intake", table)
     _open_manifest(con, folder)
-    _insert_sources(con, unchanged)
+    _insert_sources(con, unchanged, is_alone=is_alone)
     for table in INTAKE[1:]:
         _insert_rows(con, table, shards.get(table.name, ()))
     _name_repeats(con)
@@ -71,7 +87,7 @@ def load(
 def _open_manifest(con: duckdb.DuckDBPyConnection, folder: Path | None) -> None:
     """The manifest's tables, with one path a source: its rows are the same under all of them."""
     for name in ("sources", "spans", "kept", "readings"):
-        source = f"read_parquet({literal(str(folder / f'{name}.parquet'))})" if folder else _EMPTY[name]
+        source = _parquet([str(folder / f"{name}.parquet")]) if folder else _EMPTY[name]
         con.execute(f"create temp table new_{name} as from {source}")
     con.execute("create temp table chosen as select source_id, min(path) as path from new_sources group by source_id")
 
@@ -84,27 +100,29 @@ _EMPTY = {
 }
 
 
-def _insert_sources(con: duckdb.DuckDBPyConnection, unchanged: Collection[str] | None) -> None:
+def _parquet(files: Sequence[str]) -> str:
+    """These files as a table: what their folders are called (`node=n99`) is none of its columns."""
+    return f"read_parquet([{', '.join(map(literal, files))}], hive_partitioning = false)"
+
+
+def _insert_sources(con: duckdb.DuckDBPyConnection, unchanged: Collection[str], *, is_alone: bool) -> None:
     con.execute("insert into intake.sources by name from new_sources order by source_id, path")
     con.execute("insert into intake.readings by name from new_readings order by path")
     con.execute("create temp table old_sources as from intake.sources limit 0")
     if not has_old(con):
         return
-    stays = "true" if unchanged is None else "r.file in (select unnest($unchanged::varchar[]))"
     con.execute(
-        f"""
+        """
         insert into old_sources by name
         select o.* from old.intake.sources as o left join old.intake.readings as r using (path, source_id)
-        where {stays} and not exists (
+        where coalesce(r.file in (select unnest($unchanged::varchar[])), false)
+        or not $is_alone and o.source_id not in (select known_id from new_kept) and not exists (
             select 1 from new_sources as s
-            where s.path = o.path and (
-                s.digest is not distinct from o.digest
-                or o.status <> 'used'
-                or (s.heads[len(o.heads)] = o.heads[-1] and s.bytes >= o.bytes)
-            )
+            where s.path = o.path and (s.digest is not distinct from o.digest or o.status <> 'used')
+            or starts_with(s.path, o.path) and s.heads[len(o.heads)] = o.heads[-1] and s.bytes >= o.bytes
         )
         """,
-        {} if unchanged is None else {"unchanged": list(unchanged)},
+        {"unchanged": list(unchanged), "is_alone": is_alone},
     )
     con.execute("insert into intake.sources by name from old_sources order by source_id, path")
     con.execute("""
@@ -120,10 +138,9 @@ def _insert_rows(con: duckdb.DuckDBPyConnection, table: Table, shards: Sequence[
     kept = ", ".join(map(quoted, columns))
     parts = []
     if shards:
-        names = ", ".join(map(literal, shards))
         parts.append(f"""
             select s.source_id, r.line_no + s.add_lines as line_no, {kept}
-            from read_parquet([{names}]) as r
+            from {_parquet(shards)} as r
             inner join (new_spans semi join chosen using (source_id, path)) as s using (unit, span)
         """)
     if has_old(con):

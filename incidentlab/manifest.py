@@ -73,6 +73,9 @@ def assembled(parts: pl.DataFrame, knowledge: str) -> Manifest:
     )
 
 
+_VANISHED = Part(status="failed", reason="became shorter while it was read; ingest it again", is_read=False)
+
+
 @dataclass(frozen=True, slots=True)
 class _Source:
     row: dict[str, Any]
@@ -87,7 +90,7 @@ def _source(path: str, spans: Sequence[Mapping[str, Any]], knowledge: str) -> _S
     parts = [_PARTS.decode(span["parts"]) for span in spans]
     every = [*known, *(part for some in parts for part in some)]
     failed = next((part for part in every if part.status == "failed"), None)
-    values = row(failed or joined(every))
+    values = row(failed or (joined(every) if every else _VANISHED))
     source_id = (values["digest"] or sha256(path.encode()).hexdigest())[:16]
     lines = sum(part.line_feeds for part in known)
     identity = {"path": path, "source_id": source_id}

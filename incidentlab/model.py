@@ -78,7 +78,7 @@ SOURCES = Table.of(
     source_id       VARCHAR    first 16 hex digits of the digest
     path            VARCHAR    as given or found; a member of an archive follows a "!"
     digest          VARCHAR    BLAKE3 of the decompressed bytes; beyond 256 KiB the digests of its blocks, chained
-    heads           VARCHAR[]  first 16 hex digits of the BLAKE3 of its first 64, 128, ... bytes, up to 256 KiB
+    heads           VARCHAR[]  first 16 hex digits of the BLAKE3 of its first 16, 32, ... bytes, up to 256 KiB
     bytes           BIGINT     decompressed size
     lines           BIGINT     physical lines; matched + unmatched + unparsed
     matched_lines   BIGINT     lines that became an event, a record or a progress mark

@@ -73,7 +73,7 @@ def add_to_warehouse(
             run.how.store.put(MANIFEST, named(manifest, knowledge))
         sources = _all_sources(manifest, plan, target)
         if plan.units or site.is_given:
-            run.add(manifest)
+            run.add(manifest, plan.unchanged)
     return sources
 
 
@@ -104,16 +104,16 @@ class _Run:
     how: Recipe
     talk: Talk
 
-    def add(self, manifest: Manifest) -> None:
+    def add(self, manifest: Manifest, unchanged: Sequence[str] = ()) -> None:
         """Build the warehouse from what it holds and what was read now."""
-        self.build(manifest, "ingest", self.target if self.target.exists() else None, None)
+        self.build(manifest, "ingest", self.target if self.target.exists() else None, unchanged)
 
     def build(
         self,
         manifest: Manifest,
         command: Literal["report", "ingest"],
         old: Path | None,
-        unchanged: Sequence[str] | None,
+        unchanged: Sequence[str],
     ) -> None:
         """Build it; see `derive.build`. Settings that nobody gives now stay for what is added."""
         self.talk.say("building  the warehouse", level=1)
@@ -125,7 +125,14 @@ class _Run:
         rows = knowledge_rows(self.site, self.patterns, command)
         keeps_settings = command == "ingest" and not self.site.is_given
         derive.build(
-            self.target, self.folder, fetched, rows, old=old, unchanged=unchanged, keeps_settings=keeps_settings
+            self.target,
+            self.folder,
+            fetched,
+            rows,
+            old=old,
+            unchanged=unchanged,
+            is_alone=command == "report",
+            keeps_settings=keeps_settings,
         )
 
 

@@ -299,7 +299,7 @@ def _said(data: bytes, start: int, end: int) -> bytes | None:
 
 def _is_foldable(line: bytes, said: bytes) -> bool:
     """Whether the line has a clock, is of ordinary length, and is one text."""
-    return line != said and len(line) <= LINE_BYTES and b"\r" not in line
+    return line != said and len(line) <= HEAD_BYTES and b"\r" not in line
 
 
 def _low(start: int, end: int, place: int) -> int:

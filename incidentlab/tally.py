@@ -15,7 +15,7 @@ OPEN_LINES = 20_000
 class Tally:
     """Takes rows, in about the order of their lines, and hands them to `emit`.
 
-    Lines before the first lead in: their rows are another range's, and so are all the lines that these cover.
+    Lines before the first lead in: their rows are another range's, which counts the lines up to its own last one.
     """
 
     emit: Callable[[Row], None]
@@ -23,7 +23,6 @@ class Tally:
     unparsed: int = 0
     _covered: set[int] = field(default_factory=set)
     _failed: set[int] = field(default_factory=set)
-    _foreign: set[int] = field(default_factory=set)
     _line_no: int = 0
     _seen: set[tuple[Any, ...]] = field(default_factory=set)
 
@@ -39,11 +38,9 @@ class Tally:
                 return
             self._seen.add(identity)
         lines = range(line_no, line_no + (row.values.get("line_count") or 1))
+        self._covered.update(lines)
         if line_no > 0:
-            self._covered.update(lines)
             self.emit(row)
-        else:
-            self._foreign.update(lines)
 
     def repeated(self, line_nos: Iterable[int]) -> None:
         """Lines that a row stands for which is still to come."""
@@ -58,7 +55,7 @@ class Tally:
         covered, failed = ({line for line in lines if line <= until} for lines in (self._covered, self._failed))
         self._covered -= covered
         self._failed -= failed
-        self.matched += sum(line > 0 for line in covered - self._foreign)
+        self.matched += sum(line > 0 for line in covered)
         self.unparsed += len(failed - covered)
 
     def settle(self, line_no: int) -> None:

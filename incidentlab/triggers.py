@@ -88,7 +88,7 @@ def _text(op: Any, value: Any) -> str | None:
     """What an element matches, if that is a single text."""
     if op is ops.LITERAL:
         return chr(value)
-    if op is not ops.SUBPATTERN:
+    if op is not ops.SUBPATTERN or _has_flags(value):
         return None
     parts = [_text(*element) for element in value[-1]]
     return None if None in parts else "".join(filter(None, parts))
@@ -96,7 +96,7 @@ def _text(op: Any, value: Any) -> str | None:
 
 def _alternatives(op: Any, value: Any) -> tuple[str, ...]:
     """The literals that an element cannot do without; none if it can."""
-    if op is ops.SUBPATTERN:
+    if op is ops.SUBPATTERN and not _has_flags(value):
         return _needed(value[-1])
     if op in {ops.MAX_REPEAT, ops.MIN_REPEAT} and value[0] > 0:
         return _needed(value[-1])
@@ -104,6 +104,12 @@ def _alternatives(op: Any, value: Any) -> tuple[str, ...]:
         branches = [_needed(branch) for branch in value[1]]
         return tuple(sorted({text for branch in branches for text in branch})) if all(map(_worth_any, branches)) else ()
     return ()
+
+
+def _has_flags(group: Any) -> bool:
+    """Whether a group changes how it is read, as `(?si:...)` does."""
+    _, added, removed, _ = group
+    return bool(added or removed)
 
 
 def _worth_any(choice: tuple[str, ...]) -> bool:

@@ -15,6 +15,7 @@ from blake3 import blake3
 from incidentlab import content, discover, reading
 from incidentlab.codecs import BLOCK_BYTES, open_stream
 from incidentlab.discover import Input, Refused
+from incidentlab.pages import LOOK_AHEAD
 from incidentlab.parsers import HEAD_BYTES
 from incidentlab.parts import Part
 
@@ -139,7 +140,7 @@ def _earlier(item: Input, known: _Known) -> Reading | None:
     try:
         with item.file.open("rb") as file:
             old = known.by_head.get(content.heads(file.read(HEAD_BYTES))[-1])
-            if not old or not old.prefix or old.prefix.bytes > item.size:
+            if not old or not old.prefix or old.prefix.bytes + LOOK_AHEAD * BLOCK_BYTES > item.size:
                 return None
             file.seek(old.prefix.bytes - BLOCK_BYTES)
             return old if blake3(file.read(BLOCK_BYTES)).hexdigest() == old.prefix.last_block else None
@@ -194,7 +195,7 @@ def _unit(knowledge: str, spans: Sequence[Span | Refused]) -> Unit:
 
 def _identity(span: Span) -> str:
     item = span.item
-    known = msgspec.json.encode(span.known.prefix).decode() if span.known else ""
+    known = (span.known.source_id, msgspec.json.encode(span.known.prefix).decode()) if span.known else None
     return repr((item.path, item.size, item.modified_ns, span.start, span.stop, known))
 
 

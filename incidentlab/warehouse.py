@@ -94,6 +94,10 @@ def publishing(target: Path, workshop: Path | None, old: Path | None) -> Iterato
             yield con
             con.execute("use memory")
             con.execute("detach fresh")
+        except RuntimeError as error:
+            if "interrupted" in str(error):  # what DuckDB makes of Ctrl-C
+                raise KeyboardInterrupt from error
+            raise
         finally:
             con.close()
         fresh.replace(target)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from incidentlab import cli, pipeline, shards
+from incidentlab import cli, pipeline, shards, warehouse
 from incidentlab.errors import InputError, WarehouseError
 from incidentlab.shards import Kitchen
 from incidentlab.signatures import load_signatures
@@ -322,3 +322,52 @@ def test_a_line_that_a_storm_swallowed_says_which_line_stands_for_it(incidentlab
     folded, last = (incidentlab("explain", f"kern.log:{number}").out for number in (30, 40))
     assert "if it says what line 1 says, line 40 stands for it and 23 more" in " ".join(folded.split())
     assert "nvidia-xid" in last
+
+
+def test_what_folders_are_called_is_no_evidence(incidentlab: Run, tmp_path: Path) -> None:
+    """A store or warehouse below `node=n99` or `code=31` changes no column."""
+    (tmp_path / "kern.log").write_text(KERNEL)
+    place = tmp_path / "node=n99" / "code=94"
+    place.mkdir(parents=True)
+    assert incidentlab("ingest", "kern.log", "-d", place / "lines=7.duckdb", "--shards", place / "shards").code == 0
+    with warehouse.open_readonly(place / "lines=7.duckdb") as con:
+        assert con.execute("select node, code from intake.events").fetchall() == [(None, "31")]
+
+
+@pytest.mark.parametrize("size", [3, 4_000])
+def test_a_log_that_grew_and_was_rotated_counts_once(incidentlab: Run, tmp_path: Path, size: int) -> None:
+    """What was read before the rotation is a part of what is read after it, whether or not it is read on."""
+    lines = [KERNEL.replace("pid=45", f"pid={number}") for number in range(size + 3)]
+    (tmp_path / "a.log").write_text("".join(lines[:size]))
+    assert incidentlab("ingest", "a.log").code == 0
+    (tmp_path / "a.log.1").write_text("".join(lines))
+    (tmp_path / "a.log").write_text(KERNEL.replace("31", "94"))
+    assert incidentlab("ingest", "a.log", "a.log.1").code == 0
+
+    assert len(rows(incidentlab, "select * from intake.events")) == size + 4
+    assert len(rows(incidentlab, "select * from sources")) == 2
+
+
+def test_a_copy_that_grows_leaves_the_other_one_alone(incidentlab: Run, tmp_path: Path) -> None:
+    """As in a new warehouse: two files with different content both count."""
+    for name in ("a.log", "a.log.1"):
+        (tmp_path / name).write_text(KERNEL)
+    assert incidentlab("ingest", "a.log", "a.log.1").code == 0
+    (tmp_path / "a.log.1").write_text(KERNEL + KERNEL.replace("31", "94"))
+    assert incidentlab("ingest", "a.log", "a.log.1").code == 0
+
+    assert len(rows(incidentlab, "select * from intake.events")) == 3
+
+
+def test_a_storm_that_grows_keeps_its_count(incidentlab: Run, tmp_path: Path) -> None:
+    """Read in two steps or at once, a storm stands for as many records."""
+    lines = [KERNEL.replace("22 ", f"{number // 1000:02d} ") for number in range(30_030)]
+    totals = []
+    for steps in ((30_000, 30_030), (30_030,)):
+        for count in steps:
+            (tmp_path / "kern.log").write_text("".join(lines[:count]))
+            assert incidentlab("ingest", "kern.log", "-d", f"{len(steps)}.duckdb").code == 0
+        with warehouse.open_readonly(tmp_path / f"{len(steps)}.duckdb") as con:
+            totals.append(con.execute("select line_no, repeat_count, event_id from intake.events").fetchall())
+    assert totals[0] == totals[1]
+    assert sum(count or 1 for _, count, _ in totals[0]) == 30_030

@@ -22,6 +22,7 @@ from incidentlab.triggers import literals, triggers
         (r"(?P<a>a longer literal)(?P<b> goes on)\b!", ("a longer literal goes on",)),
         (r"\berror: ", ()),
         (r"(?i)case does not matter", ()),
+        (r"(?si:nor does it here)", ()),
         (r"[a-z]+ or nothing|", ()),
         (r"[[:alpha:]] that Python reads otherwise", ()),
         (r"(", ()),

@@ -106,7 +106,7 @@ def row(part: Part) -> dict[str, Any]:
     """The whole of a source as its row of `sources`, but for path and time: silence of a known format is used too."""
     digest = chain(part.blocks) if part.blocks else None
     counts = {
-        "bytes": part.bytes,
+        "bytes": part.bytes if part.blocks else None,  # what is no log is not read to its end
         "lines": part.lines,
         "matched_lines": part.matched,
         "unmatched_lines": part.lines - part.matched - part.unparsed,

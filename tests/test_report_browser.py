@@ -368,7 +368,7 @@ def test_opening_a_row_moves_no_column(open_page, address, width) -> None:
     before = table.evaluate(widths)
     table.locator("summary").first.click()
 
-    assert table.locator(".lines").first.is_visible()
+    table.locator(".lines").first.wait_for(state="visible")
     assert table.evaluate(widths) == before
     assert table.locator("details[open]").bounding_box()["width"] <= width
 

@@ -28,8 +28,7 @@ class Content:
         self, blocks: Iterator[bytes], head: bytes, *, lead: int = 0, start: int = 0, stop: int | None = None
     ) -> None:
         self._blocks = blocks
-        self._has_bare_returns = has_bare_returns(head)
-        self.raw_head = head
+        self.has_bare_returns = has_bare_returns(head)
         self._is_over = False
         self.head = self.cleaned(head.removeprefix(BOM))
         self.lead = lead
@@ -56,7 +55,7 @@ class Content:
 
     def cleaned(self, data: bytes) -> bytes:
         """`data` with line feeds, where a carriage return alone ends the lines."""
-        return data.replace(b"\r", b"\n") if self._has_bare_returns else data
+        return data.replace(b"\r", b"\n") if self.has_bare_returns else data
 
 
 def has_bare_returns(head: bytes) -> bool:

@@ -45,6 +45,9 @@ _AMBIGUOUS = re.compile(rb"!|\\(?=x[0-9a-f]{2})")
 _MAGIC_WORD = 257
 """Where a tar header holds `ustar`."""
 
+ARCHIVE_HEAD_BYTES = tarfile.BLOCKSIZE
+"""How much of the beginning of content tells whether it is an archive."""
+
 
 @dataclass(frozen=True, slots=True)
 class Input:

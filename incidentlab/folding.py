@@ -30,13 +30,17 @@ def alike(lines: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Kind:
-    """What the first of some lines that are alike became; how many were seen, and how many the last stands for."""
+    """What the first of some lines that are alike became, how many were seen, and the last of them."""
 
     rows: Any
     seen: int = 1
-    others: int = 0
     line_no: int = 0
     line: bytes = b""
+
+    @property
+    def others(self) -> int:
+        """How many lines the last one stands for."""
+        return max(self.seen - MOST_KEPT, 0)
 
 
 class Storms:
@@ -82,7 +86,6 @@ class Storms:
         if kind.seen <= MOST_KEPT:
             self.kept.append((line_no, line, kind))
         else:
-            kind.others += 1
             kind.line_no, kind.line = line_no, line
 
     def put_aside(self) -> tuple[list[int], list[tuple[int, bytes, Kind]]]:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from incidentlab import envelopes, parsers
 from incidentlab.codecs import BLOCK_BYTES, Stream
 from incidentlab.content import Content, has_bare_returns, pages_before, ranged, whole
+from incidentlab.envelopes import Envelope
 from incidentlab.model import REPORT_MARK, Row
 from incidentlab.pages import BOM, decoded, pages, plain
 from incidentlab.parsers import Parser, Unparsed
@@ -62,8 +63,12 @@ def is_cuttable(head: bytes) -> bool:
     text = head.removeprefix(BOM)
     if _no_log(text) or parsers.recognise(text):
         return False
-    envelope = envelopes.recognise(_shown(text))
-    return not has_bare_returns(head) and (envelope is None or envelope.is_cuttable)
+    return not has_bare_returns(head) and _has_own_lines(envelopes.recognise(_shown(text)))
+
+
+def _has_own_lines(envelope: Envelope | None) -> bool:
+    """Whether no record of this format holds several lines."""
+    return envelope is None or envelope.is_cuttable
 
 
 def _read(content: Content, scanner: Scanner, emit: Emit, earlier: Callable[[], Iterable[bytes]] = tuple) -> list[Part]:
@@ -76,7 +81,7 @@ def _read(content: Content, scanner: Scanner, emit: Emit, earlier: Callable[[], 
     parts = list(
         search.read(pages(content, rewrite, start=content.lead, stop=content.stop, leads_in=content.start > 0))
     )
-    can_grow = is_cuttable(content.raw_head)
+    can_grow = not content.has_bare_returns and _has_own_lines(envelope)
     return _hashed(parts if can_grow else [joined(parts)], content)
 
 

@@ -207,7 +207,8 @@ class Scanner:
     def candidates(self, page: Page, storms: Storms) -> Iterator[Candidate]:
         """The lines of `page` on which signatures match; a progress bar's states each for themselves.
 
-        They are in order. A state that is drawn again and again counts once, and lines that are alike go to `storms`.
+        A state that is drawn again and again counts once, and lines that are alike go to `storms`. They are in order,
+        but for those of a dense page that are alike and cannot be folded, which come last.
         """
         if self._is_impatient:
             self._compile()
@@ -237,6 +238,8 @@ class Scanner:
         self, page: Page, lines: Sequence[bytes], chosen: Sequence[int], storms: Storms
     ) -> Iterator[Candidate]:
         """The candidates on some lines of a page."""
+        if not chosen:
+            return
         begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
         text = b"\n".join(lines[number] for number in chosen)
         places = list(accumulate((len(lines[number]) + 1 for number in chosen), initial=0))

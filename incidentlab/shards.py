@@ -23,8 +23,6 @@ from incidentlab.spool import Spool
 from incidentlab.stores import Store
 from incidentlab.units import Reading, Span, Unit
 
-_TAR_HEADER = 512
-
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -113,7 +111,7 @@ class _Intake:
                     self._told(item, parts, span.known, span.start)
                     return
                 stream = open_stream(file)
-                if discover.is_archive(stream.peek(_TAR_HEADER)):
+                if discover.is_archive(stream.peek(discover.ARCHIVE_HEAD_BYTES)):
                     self._archive(item, stream)
                 else:
                     self._source(item, stream)
@@ -137,7 +135,7 @@ class _Intake:
         self._told(item, [Part(format="tar", status=status, reason=reason, is_read=False)])
 
     def _member(self, item: Input, stream: Stream, depth: int) -> None:
-        if not discover.is_archive(stream.peek(_TAR_HEADER)):
+        if not discover.is_archive(stream.peek(discover.ARCHIVE_HEAD_BYTES)):
             self._source(item, stream)
         elif depth < MAX_NESTING:
             self._archive(item, stream, depth + 1)

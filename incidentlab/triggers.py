@@ -102,7 +102,7 @@ def _alternatives(op: Any, value: Any) -> tuple[str, ...]:
         return _needed(value[-1])
     if op is ops.BRANCH:
         branches = [_needed(branch) for branch in value[1]]
-        return tuple(sorted({text for branch in branches for text in branch})) if all(map(_worth_any, branches)) else ()
+        return tuple(sorted({text for branch in branches for text in branch})) if all(map(_is_text, branches)) else ()
     return ()
 
 
@@ -112,5 +112,6 @@ def _has_flags(group: Any) -> bool:
     return bool(added or removed)
 
 
-def _worth_any(choice: tuple[str, ...]) -> bool:
-    return bool(choice) and min(map(len, choice)) > 0
+def _is_text(choice: tuple[str, ...]) -> bool:
+    """Whether there is a choice, and none of it is empty."""
+    return bool(choice) and all(choice)

@@ -28,8 +28,6 @@ UNIT_FILES = 2_000
 FILE_BYTES = 32 << 10
 """What opening and storing one file costs, as if it were so much longer."""
 
-_TAR_HEADER = 512
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -154,13 +152,13 @@ def _is_cuttable(item: Input) -> bool:
         with item.file.open("rb") as file:
             stream = open_stream(file)
             head = stream.peek(HEAD_BYTES)
-            return not stream.codecs and not discover.is_archive(head[:_TAR_HEADER]) and reading.is_cuttable(head)
+            return not stream.codecs and not discover.is_archive(head) and reading.is_cuttable(head)
     except OSError:
         return False
 
 
 def _grouped(spans: Iterable[Span | Refused]) -> Iterator[list[Span | Refused]]:
-    """Ranges and large files each for themselves, the others together."""
+    """Spans one after the other, as many as make up a unit; one that is as large or larger is one for itself."""
     held: list[Span | Refused] = []
     weight = 0
     for span in spans:
@@ -188,9 +186,9 @@ def split(unit: Unit) -> tuple[Unit, ...]:
     return tuple(_unit(unit.key, [span]) for span in unit.spans)
 
 
-def _unit(knowledge: str, spans: Sequence[Span | Refused]) -> Unit:
+def _unit(basis: str, spans: Sequence[Span | Refused]) -> Unit:
     parts = (repr(span) if isinstance(span, Refused) else _identity(span) for span in spans)
-    return Unit(sha256("\n".join([knowledge, *parts]).encode()).hexdigest()[:16], tuple(spans))
+    return Unit(sha256("\n".join([basis, *parts]).encode()).hexdigest()[:16], tuple(spans))
 
 
 def _identity(span: Span) -> str:

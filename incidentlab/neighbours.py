@@ -6,10 +6,11 @@ next to it are looked at; further back, only the ends of pages are.
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import chain
 
 from incidentlab.model import PLACEHOLDER_YEAR, Stamp
 from incidentlab.pages import Page, decoded
@@ -17,10 +18,10 @@ from incidentlab.pages import Page, decoded
 MOST_PAGES = 256
 """How many pages back a stamp may lie: beyond that it says nothing about when a line was written."""
 
-MOST_TAIL_LINES = 64
+MOST_END_LINES = 64
 """How many lines at the end of a page are looked at."""
 
-TAIL_BYTES = 64 << 10
+END_BYTES = 16 << 10
 """The same for their size."""
 
 _STAMPISH = re.compile(rb"\d\d:\d\d|\[ *\d+\.\d{6}|^\d{9,10}\.\d|^\d+,\d+,\d+,")
@@ -36,15 +37,13 @@ class Neighbours:
 
     def __init__(self, read: Callable[[str], Stamp | None], earlier: Callable[[], Iterable[bytes]]) -> None:
         self._read = read
-        self._earlier = earlier
+        self._earlier = chain.from_iterable(pages() for pages in (earlier,))  # not asked before it must be
         self._seen_until = 0
         self._last: Stamp | None = None
         self._last_at = 0
         self._next_at = -1
         self._next: Stamp | None = None
-        self._pages = 0
-        self._tail: Stamp | None = None
-        self._tail_page: int | None = None
+        self._ends = deque[bytes | Stamp](maxlen=MOST_PAGES)  # of the pages before this one, nearest first
 
     def note(self, place: int, stamp: Stamp) -> None:
         """The line at `place` (offset in the whole text) has a stamp of its own."""
@@ -52,10 +51,8 @@ class Neighbours:
         self._last = stamp
 
     def end(self, page: Page) -> None:
-        """`page` is done: the last stamp at its end is kept for later pages."""
-        if stamp := self._at_end(page.data):
-            self._tail, self._tail_page = stamp, self._pages
-        self._pages += 1
+        """`page` is done: its end is kept for later pages, and only looked at when one of them asks."""
+        self._ends.appendleft(_end_of(page.data))
 
     def lend(self, page: Page, place: int) -> Stamp | None:
         """A stamp for the line that begins at `place` of `page`, or None if no line nearby has one.
@@ -78,17 +75,22 @@ class Neighbours:
         return self._last if is_near else self._from_afar()
 
     def _from_afar(self) -> Stamp | None:
-        """The stamp at the end of the nearest page that has one there."""
-        if self._tail_page is None:
-            self._tail_page = -MOST_PAGES
-            for page, text in enumerate(islice(self._earlier(), MOST_PAGES - self._pages), 1):
-                if stamp := self._at_end(text):
-                    self._tail, self._tail_page = stamp, -page
-                    break
-        return self._tail if self._pages - self._tail_page <= MOST_PAGES else None
+        """The stamp at the end of the nearest page that has one there; what was looked at in vain is emptied."""
+        for place, end in enumerate(self._ends):
+            if end:
+                found = end if isinstance(end, Stamp) else self._at_end(end)
+                self._ends[place] = found or b""
+                if found:
+                    return found
+        while len(self._ends) < MOST_PAGES and (page := next(self._earlier, None)) is not None:
+            found = self._at_end(_end_of(page))
+            self._ends.append(found or b"")
+            if found:
+                return found
+        return None
 
     def _at_end(self, text: bytes) -> Stamp | None:
-        lines = text[-TAIL_BYTES:].rstrip(b"\n").rsplit(b"\n", MOST_TAIL_LINES)[-MOST_TAIL_LINES:]
+        lines = text.rstrip(b"\n").rsplit(b"\n", MOST_END_LINES)[-MOST_END_LINES:]
         return next(filter(None, map(self._stamp, reversed(lines))), None)
 
     def _after(self, page: Page, place: int) -> Stamp | None:
@@ -102,6 +104,11 @@ class Neighbours:
 
     def _stamp(self, line: bytes) -> Stamp | None:
         return self._read(decoded(line[:_LOOK_AT])) if _STAMPISH.search(line, 0, _LOOK_AT) else None
+
+
+def _end_of(text: bytes) -> bytes:
+    """The last END_BYTES, without the line that they cut."""
+    return text if len(text) <= END_BYTES else text[-END_BYTES:].partition(b"\n")[2]
 
 
 def _apart(before: Stamp, after: Stamp) -> float | None:

@@ -26,7 +26,7 @@ except ImportError:
 from incidentlab.folding import Storms, alike
 from incidentlab.pages import HEAD_BYTES, LINE_BYTES, Page, decoded
 from incidentlab.signatures import Signature
-from incidentlab.triggers import triggers
+from incidentlab.triggers import needs, triggers
 
 PATIENCE = 500
 """So often a trigger may be found in vain: deciding about so many lines costs what compiling anew does."""
@@ -155,9 +155,16 @@ class Pattern:
     def __init__(self, pattern: str) -> None:
         self._compiled = re2.compile(pattern.encode())
         self._names = [(name.decode(), index) for name, index in self._compiled.groupindex.items()]
+        self._needs = [[text.encode() for text in choice] for choice in needs(pattern)]
 
     def search(self, raw: bytes) -> Match | None:
         """The first match in `raw`, which is valid UTF-8."""
+        for choice in self._needs:  # a look for literals is quick, and most of what a trigger proposes fails here
+            for text in choice:
+                if text in raw:
+                    break
+            else:
+                return None
         found = self._compiled.search(raw)
         if not found:
             return None

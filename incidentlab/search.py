@@ -161,7 +161,8 @@ class Witness:
         self._hosts: set[str] = set()
         self._channels: Counter[str] = Counter()
         self._offsets: set[int] = set()
-        self._stamps: dict[int, Stamp] = {}
+        self._first: tuple[int, Stamp] | None = None
+        self._last: tuple[int, Stamp] | None = None
 
     def hear(self, prefix: Prefix, line_no: int) -> None:
         """Take note of one line."""
@@ -176,8 +177,10 @@ class Witness:
         if channel:
             self._channels[channel] += lines
         if stamp and stamp.local_ts:
-            known = {**self._stamps, line_no: stamp}
-            self._stamps = {number: known[number] for number in (min(known), max(known))}
+            if not self._first or line_no <= self._first[0]:
+                self._first = line_no, stamp
+            if not self._last or line_no >= self._last[0]:
+                self._last = line_no, stamp
 
     @property
     def channels(self) -> dict[str, int]:
@@ -187,12 +190,10 @@ class Witness:
     @property
     def columns(self) -> dict[str, Any]:
         """What a `Part` keeps of it."""
-        first = self._stamps[min(self._stamps)] if self._stamps else Stamp(has_year=False)
-        last = self._stamps[max(self._stamps)] if self._stamps else first
         return {
             "hosts": heard(self._hosts),
             "offsets": heard(self._offsets),
-            "first_local_ts": first.local_ts,
-            "last_local_ts": last.local_ts,
-            "has_year": first.has_year if self._stamps else None,
+            "first_local_ts": self._first[1].local_ts if self._first else None,
+            "last_local_ts": self._last[1].local_ts if self._last else None,
+            "has_year": self._first[1].has_year if self._first else None,
         }

@@ -18,13 +18,12 @@ from incidentlab.model import INTAKE, Row, Table
 from incidentlab.parts import Part
 from incidentlab.stores import Store
 
-SPILL_ROWS = 100_000
+SPILL_ROWS = 50_000
 """How many rows of one unit are held before they are written away."""
 
-SPILL_SIZE = 64 << 20
-"""The same for how large they are together; see `_weight`."""
+SPILL_SIZE = 16 << 20
+"""The same for how large they are together, written out; in memory that is several times as much."""
 
-_ITEM_BYTES = 32
 _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "VARCHAR": pl.String,
     "JSON": pl.String,
@@ -157,9 +156,8 @@ _TABLES = {table.name: _later(table) for table in INTAKE}
 
 
 def _weight(values: dict[str, Any]) -> int:
-    """About how many bytes a row's texts and lists hold; what else it has is small."""
-    texts = sum(len(value) for value in values.values() if isinstance(value, str))
-    return texts + sum(_ITEM_BYTES * len(value) for value in values.values() if isinstance(value, list))
+    """About how many bytes a row holds: as many as it would take written out."""
+    return len(msgspec.json.encode(values))
 
 
 def frame(table: Table, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:

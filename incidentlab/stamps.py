@@ -65,15 +65,19 @@ def read(text: str) -> Stamp | None:
 @lru_cache(maxsize=4096)
 def of_parts(date: tuple[int | None, int | str, int | str], clock: str, fraction: str | None = None) -> Stamp | None:
     """A stamp from (year or None, month as number or `Mar`, day) and `hh:mm[:ss]`; None if there is no such day."""
-    year, month, day = date
-    number = _MONTHS.get(month, 0) if isinstance(month, str) and month.isalpha() else int(month)
-    hour, minute, second = ([int(part) for part in clock.split(":")] + [0])[:3]
+    hour, minute, *second = map(int, clock.split(":"))
     try:
-        local = _UNIX.replace(year or PLACEHOLDER_YEAR, number, int(day), hour, minute, second)
+        local = _midnight(*date).replace(hour=hour, minute=minute, second=second[0] if second else 0)
     except ValueError:
         return None
-    step = resolution(fraction) if clock.count(":") > 1 else 60.0
-    return _sane(Stamp(local + _fraction(fraction or ""), has_year=year is not None, uncertainty_s=step))
+    whole = local + _fraction(fraction) if fraction else local
+    return _sane(Stamp(whole, has_year=date[0] is not None, uncertainty_s=resolution(fraction) if second else 60.0))
+
+
+@lru_cache(maxsize=1024)
+def _midnight(year: int | None, month: int | str, day: int | str) -> datetime:
+    number = _MONTHS.get(month, 0) if isinstance(month, str) and month.isalpha() else int(month)
+    return _UNIX.replace(year or PLACEHOLDER_YEAR, number, int(day))
 
 
 def _sane(stamp: Stamp) -> Stamp | None:

@@ -6,14 +6,14 @@ hundredth of the time. A pattern without a telling literal is its own trigger.
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from re import _constants as ops  # type: ignore[attr-defined] # the only parser of patterns that Python has
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
-LEAST_CHARS = 9
+LEAST_CHARS = 5
 """Shorter literals (`INFO`, ` error: `) occur everywhere: the pattern itself is the better trigger."""
 
 _PRICE = 0.2
@@ -47,12 +47,22 @@ def unnamed(pattern: str) -> str:
     return re.sub(r"\(\?P<\w+>", "(?:", pattern)
 
 
-@lru_cache(maxsize=4096)
 def literals(pattern: str) -> tuple[str, ...]:
     r"""Texts of which one occurs in whatever `pattern` matches; none if there are no telling ones.
 
     >>> literals(r"(?:Xid|SXid) \(PCI:(?P<pci>\S+)\): (?P<code>\d+)"), literals(r"\d+ (?:GB|[MK]B)")
     ((' (PCI:',), ())
+    """
+    found = max(needs(pattern), key=_worth, default=())
+    return found if found and min(map(len, found)) >= LEAST_CHARS else ()
+
+
+@lru_cache(maxsize=4096)
+def needs(pattern: str) -> tuple[tuple[str, ...], ...]:
+    r"""Choices of texts: whatever `pattern` matches has a text of each choice in it.
+
+    >>> needs(r"Xid \((?P<pci>\S+)\): (?:79|119), (?P<text>.+)")
+    (('Xid (',), ('): ',), ('119', '79'), (', ',))
     """
     try:
         with warnings.catch_warnings():
@@ -62,22 +72,26 @@ def literals(pattern: str) -> tuple[str, ...]:
         return ()
     if tree.state.flags & re.IGNORECASE or "(?i" in pattern:
         return ()
-    found = _needed(tree)
-    return found if found and min(map(len, found)) >= LEAST_CHARS else ()
+    return tuple(_choices(tree))
 
 
 def _needed(tree: Iterable[tuple[Any, Any]]) -> tuple[str, ...]:
     """The best of the literals that a sequence cannot do without."""
-    choices: list[tuple[str, ...]] = []
+    return max(_choices(tree), key=_worth, default=())
+
+
+def _choices(tree: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, ...]]:
+    """What a sequence cannot do without, in its order."""
     run = ""
     for op, value in tree:
         text = _text(op, value)
-        if text is None:
-            choices += [(run,), _alternatives(op, value)]
-            run = ""
-        else:
+        if text is not None:
             run += text
-    return max([*choices, (run,)], key=_worth)
+            continue
+        yield from filter(_is_text, ((run,), _alternatives(op, value)))
+        run = ""
+    if run:
+        yield (run,)
 
 
 def _worth(choice: tuple[str, ...]) -> float:

@@ -239,7 +239,7 @@ def test_new_signatures_read_again(tmp_path):
 
 def test_few_large_rows_are_spilled_as_well(tmp_path, monkeypatch):
     """Rows with long lists are written away before they are many."""
-    monkeypatch.setattr(spool, "SPILL_SIZE", 10_000)
+    monkeypatch.setattr(spool, "SPILL_SIZE", 3_000)
     lines = "".join(f"{job}|FAILED|n[0001-0200]\n" for job in range(5))
     found = ingested(tmp_path, written(tmp_path, f"JobID|State|NodeList\n{lines}"))
     assert [(record["job_id"], len(record["nodes"])) for record in found["job_records"]] == [

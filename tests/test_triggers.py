@@ -9,7 +9,7 @@ from incidentlab.folding import Storms
 from incidentlab.pages import Page
 from incidentlab.scan import Hyperscan, Scanner
 from incidentlab.signatures import load_signatures
-from incidentlab.triggers import literals, triggers
+from incidentlab.triggers import literals, needs, triggers
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,8 @@ from incidentlab.triggers import literals, triggers
         (r"(?:watchdog )?timed out after \d+ seconds", ("timed out after ",)),
         (r"(?:link failed ){2,3}\d", ("link failed ",)),
         (r"(?P<a>a longer literal)(?P<b> goes on)\b!", ("a longer literal goes on",)),
-        (r"\berror: ", ()),
+        (r"\berr: ", ("err: ",)),
+        (r"\b(?:rank|gpu):", ()),
         (r"(?i)case does not matter", ()),
         (r"(?si:nor does it here)", ()),
         (r"[a-z]+ or nothing|", ()),
@@ -42,6 +43,14 @@ def test_every_line_that_a_signature_catches_has_its_trigger():
         assert expressions
         for line in signature.catches:
             assert any(expression.search(line) for expression in expressions), (signature.name, line)
+
+
+def test_every_line_that_a_signature_catches_has_all_that_its_pattern_needs():
+    """A line is only refused without a search where no search could find anything."""
+    for signature in load_signatures():
+        for choice in needs(signature.pattern):
+            for line in signature.catches:
+                assert any(text in line for text in choice), (signature.name, choice, line)
 
 
 def test_most_patterns_have_one():

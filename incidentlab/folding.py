@@ -15,6 +15,9 @@ MOST_KEPT = 16
 MOST_KINDS = 20_000
 """So many kinds of lines are known at a time; then those are told, and it begins anew."""
 
+MOST_BYTES = 8 << 20
+"""The same for how long these lines are together."""
+
 # Mar  5 14:03:22 gpu0412 kernel: [412345.678901] NVRM: ...   2026-03-05T14:03:22.123456+01:00 gpu0412 kernel: NVRM: ...
 # [Thu Mar  5 14:03:22 2026] NVRM: ...   [2026-03-05T14:03:22.123] error: ...   <4>[412345.678901] NVRM: ...
 _CLOCK = re.compile(
@@ -52,13 +55,14 @@ class Storms:
     def __init__(self) -> None:
         self._kinds: dict[bytes, Kind] = {}
         self._singles: set[bytes] = set()
+        self._bytes = 0
         self.covered: list[int] = []
         self.kept: list[tuple[int, bytes, Kind]] = []
 
     @property
     def is_full(self) -> bool:
         """Whether it is time to tell."""
-        return len(self._kinds) + len(self._singles) >= MOST_KINDS
+        return len(self._kinds) + len(self._singles) >= MOST_KINDS or self._bytes >= MOST_BYTES
 
     def is_known(self, said: bytes) -> bool:
         """Whether a line that says this was seen."""
@@ -71,10 +75,12 @@ class Storms:
     def add(self, said: bytes, rows: Any) -> None:
         """The first line that says this became `rows`."""
         self._kinds[said] = Kind(rows)
+        self._bytes += len(said)
 
     def add_single(self, said: bytes) -> None:
         """Lines that say this depend on more than what they say."""
         self._singles.add(said)
+        self._bytes += len(said)
 
     def again(self, said: bytes, line_no: int, line: bytes) -> None:
         """One more line of a kind; nothing if the first one became nothing."""
@@ -99,4 +105,5 @@ class Storms:
         kinds = [kind for kind in self._kinds.values() if kind.others]
         self._kinds = {}
         self._singles = set()
+        self._bytes = 0
         return kinds

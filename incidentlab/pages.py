@@ -19,7 +19,7 @@ LINE_BYTES = 64 << 10
 HEAD_BYTES = 4 << 10
 """How much of the beginning of a longer line is kept: room for any prefix."""
 
-GRID_BYTES = 64 * BLOCK_BYTES
+GRID_BYTES = 32 * BLOCK_BYTES
 """A line without an end is searched in parts that end at multiples of this and overlap by HEAD_BYTES.
 
 Content is cut into ranges at such places alone: looking at one block tells whether a page ends there.

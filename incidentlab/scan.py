@@ -61,16 +61,28 @@ class Candidate:
     said: bytes | None = None
 
     @property
+    def is_single(self) -> bool:
+        """Whether lines that say the same must each be looked at: what becomes of them depends on more."""
+        return any(signature.kind == "progress" or signature.block for signature, _ in self.matches)
+
+    @property
     def alike(self) -> str | None:
         """16 hex digits for `said`."""
         return blake3(self.said).hexdigest()[:16] if self.said else None
 
 
+_NUMBER_BITS = 20
+_NUMBER = (1 << _NUMBER_BITS) - 1
+
+
 class Engine(Protocol):
     """A multi-pattern search."""
 
-    def find(self, data: bytes, most: int) -> list[tuple[int, int]] | None:
-        """(last place of an occurrence, number of the expression), every one; None if they are more than `most`."""
+    def find(self, data: bytes, most: int) -> list[int] | None:
+        """All occurrences, sorted; None if they are more than `most`.
+
+        Each is its last place and the number of the expression in one integer, for a hostile line may hold millions.
+        """
 
 
 def _text_bounds(data: bytes, place: int) -> tuple[int, int]:
@@ -104,19 +116,20 @@ class Hyperscan:
             flags=[0] * count,
         )
 
-    def find(self, data: bytes, most: int) -> list[tuple[int, int]] | None:
+    def find(self, data: bytes, most: int) -> list[int] | None:
         """See Engine: every occurrence is reported with each of its ends."""
-        hits: list[tuple[int, int]] = []
+        hits: list[int] = []
 
         def on_match(number: int, _start: int, end: int, _flags: int, _context: Any) -> bool | None:
-            hits.append((end - 1, number))
+            hits.append((end - 1) << _NUMBER_BITS | number)
             return len(hits) > most or None
 
         try:
             self._database.scan(data, match_event_handler=on_match)
         except hyperscan.ScanTerminated:
             return None
-        return sorted(hits)
+        hits.sort()
+        return hits
 
 
 class Re2:
@@ -134,19 +147,21 @@ class Re2:
             self._set.Add(expression)
         self._set.Compile()
 
-    def find(self, data: bytes, most: int) -> list[tuple[int, int]] | None:
+    def find(self, data: bytes, most: int) -> list[int] | None:
         """See Engine: the search goes on behind the text in which a match begins, so one line cannot hide another."""
-        hits: list[tuple[int, int]] = []
+        hits: list[int] = []
         place = 0
         while found := self._any.search(data, place):
             start, end = _text_bounds(data, found.start())
             text = data[start:end]
             for number in self._set.Match(text) or ():
-                hits.extend((start + match.end() - 1, number) for match in self._each[number].finditer(text))
+                found_here = self._each[number].finditer(text)
+                hits.extend((start + match.end() - 1) << _NUMBER_BITS | number for match in found_here)
             place = max(end, found.start()) + 1
             if len(hits) > most:
                 return None
-        return sorted(hits)
+        hits.sort()
+        return hits
 
 
 class Pattern:
@@ -214,8 +229,7 @@ class Scanner:
     def candidates(self, page: Page, storms: Storms) -> Iterator[Candidate]:
         """The lines of `page` on which signatures match; a progress bar's states each for themselves.
 
-        A state that is drawn again and again counts once, and lines that are alike go to `storms`. They are in order,
-        but for those of a dense page that are alike and cannot be folded, which come last.
+        They are in order. A state that is drawn again and again counts once, and lines that are alike go to `storms`.
         """
         if self._is_impatient:
             self._compile()
@@ -236,8 +250,11 @@ class Scanner:
         for number, (line, text) in enumerate(zip(lines, said, strict=True)):
             is_first = first[text] == number and not storms.is_known(text)
             (fresh if is_first or not _is_foldable(line, text) else again).append(number)
-        yield from self._on_lines(page, lines, fresh, storms)
-        yield from self._on_lines(page, lines, [number for number in again if storms.is_single(said[number])], storms)
+        found = list(self._on_lines(page, lines, fresh, storms))
+        singles = {candidate.said for candidate in found if candidate.is_single}
+        alone = [number for number in again if said[number] in singles or storms.is_single(said[number])]
+        found += self._on_lines(page, lines, alone, storms)
+        yield from sorted(found, key=lambda candidate: candidate.place)
         for number in again:
             storms.again(said[number], page.first_line + number, lines[number])
 
@@ -245,18 +262,18 @@ class Scanner:
         self, page: Page, lines: Sequence[bytes], chosen: Sequence[int], storms: Storms
     ) -> Iterator[Candidate]:
         """The candidates on some lines of a page."""
-        if not chosen:
+        if not chosen or not self._engine:
             return
         begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
         text = b"\n".join(lines[number] for number in chosen)
         places = list(accumulate((len(lines[number]) + 1 for number in chosen), initial=0))
-        hits = []
-        for place, expression in (self._engine.find(text, sys.maxsize) if self._engine else ()) or ():
-            line = bisect_right(places, place) - 1
-            hits.append((place - places[line] + begins[chosen[line]], expression))
+        hits = self._engine.find(text, sys.maxsize) or []
+        for index, hit in enumerate(hits):
+            line = bisect_right(places, hit >> _NUMBER_BITS) - 1
+            hits[index] = hit + ((begins[chosen[line]] - places[line]) << _NUMBER_BITS)
         yield from self._decided(page, hits, storms)
 
-    def _decided(self, page: Page, hits: Sequence[tuple[int, int]], storms: Storms) -> Iterator[Candidate]:
+    def _decided(self, page: Page, hits: Sequence[int], storms: Storms) -> Iterator[Candidate]:
         last: tuple[int, str, list[int]] | None = None
         for (start, end, low), numbers in self._proposed(page.data, hits):
             said = _said(page.data, start, end)
@@ -279,18 +296,17 @@ class Scanner:
             self._is_impatient = self._is_impatient or any(self._vain[number] == PATIENCE + 1 for number in numbers)
         return matches
 
-    def _proposed(
-        self, data: bytes, hits: Sequence[tuple[int, int]]
-    ) -> Iterator[tuple[tuple[int, int, int], list[int]]]:
+    def _proposed(self, data: bytes, hits: Sequence[int]) -> Iterator[tuple[tuple[int, int, int], list[int]]]:
         """The texts to look at, as (begin, end, begin of the part around the hit), and the numbers of signatures."""
         start = end = -1
         windows: dict[int, set[int]] = {}
-        for place, number in hits:
+        for hit in hits:
+            place = hit >> _NUMBER_BITS
             if not start <= place < end:
                 yield from _in_order(start, end, windows)
                 start, end = _text_bounds(data, place)
                 windows = {}
-            windows.setdefault(_low(start, end, place), set()).update(self._numbers[number])
+            windows.setdefault(_low(start, end, place), set()).update(self._numbers[hit & _NUMBER])
         yield from _in_order(start, end, windows)
 
 

@@ -113,10 +113,10 @@ class Search:
             self._tally.row(row)
         if not candidate.said:
             return
-        if all(row.table == "events" for row in rows) and not _spans(candidate):
-            self._storms.add(candidate.said, (prefix.channel, rows))
-        else:
+        if candidate.is_single:
             self._storms.add_single(candidate.said)
+        else:
+            self._storms.add(candidate.said, (prefix.channel, rows))
 
     def _tell(self) -> None:
         """The last line of each kind becomes the rows of the first, at its own time, and stands for the others."""
@@ -131,11 +131,6 @@ class Search:
         if line_no > 0:
             for row in rows:
                 self._tally.emit(events.repeated(row, line_no, stamp, count))
-
-
-def _spans(candidate: Candidate) -> bool:
-    """Whether what follows the line may belong to it."""
-    return any(signature.block for signature, _ in candidate.matches)
 
 
 @dataclass(slots=True)

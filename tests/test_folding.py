@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from intake_samples import ALL, folded
 
-from incidentlab import codecs, content, discover, intake, pages, parts, pipeline, reading, scan, shards, units
+from incidentlab import codecs, content, discover, folding, intake, pages, parts, pipeline, reading, scan, shards, units
 from incidentlab.executors import Where
-from incidentlab.folding import alike
+from incidentlab.folding import Storms, alike
 from incidentlab.manifest import save
+from incidentlab.pages import Page
 from incidentlab.scan import Re2, Scanner
 from incidentlab.signatures import load_signatures
 from incidentlab.stores import open_store
@@ -139,6 +140,27 @@ def test_nothing_is_lost_in_folding(data):
             totals[row["message"]] = totals.get(row["message"], 0) + (row["repeat_count"] or 1)
     assert totals == expected
     assert matched <= source.matched <= source.lines
+
+
+def test_lines_of_a_dense_page_come_in_their_order(monkeypatch):
+    """Progress lines that are alike are each looked at, and stand where they stood among the others."""
+    monkeypatch.setattr(scan, "_DENSE_BYTES", sys.maxsize)
+    step, fault = "Mar  5 14:03:0{} n1 train: step 5 loss 2.5\n", "OutOfMemoryError: CUDA out of memory\n"
+    page = Page("".join(step.format(second) + fault for second in range(4)).encode(), 1, 0)
+    found = [candidate.line_no for candidate in SCANNER.candidates(page, Storms())]
+    assert found == list(range(1, 9))
+
+
+def test_long_lines_are_forgotten_before_they_are_many(monkeypatch):
+    """What is known of storms is bounded by its size as well as by its number."""
+    monkeypatch.setattr(folding, "MOST_BYTES", 100)
+    storms = Storms()
+    storms.add(b"x" * 60, None)
+    assert not storms.is_full
+    storms.add_single(b"y" * 60)
+    assert storms.is_full
+    storms.told()
+    assert not storms.is_full
 
 
 @given(STORMS)

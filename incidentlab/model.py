@@ -9,9 +9,11 @@ gave one, `has_year` false where the line gave none (the year is then 2000), `up
 are known. `queries/derive/clocks.sql` resolves them for all sources together.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 SCHEMA_VERSION = 4
 """Version of the warehouse's tables; another number means: ingest again."""
@@ -202,8 +204,7 @@ INTAKE = (SOURCES, EVENTS, JOB_RECORDS, PROGRESS)
 """The tables that hold what was read; in the warehouse they live in schema `intake`, and READINGS with them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """An instant as one line gives it; see the head of this module."""
 
     local_ts: datetime | None = None
@@ -213,8 +214,7 @@ class Stamp:
     uncertainty_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(Struct, frozen=True):
     """What the envelopes of one line said, outermost first, and the text that is left."""
 
     text: str
@@ -225,11 +225,10 @@ class Prefix:
     job_id: str | None = None
     rank: int | None = None
     gpu_index: int | None = None
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row for one of the intake tables, made by a structured parser."""
 
     table: str

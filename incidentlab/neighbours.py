@@ -8,9 +8,10 @@ next to it are looked at; further back, only the ends of pages are.
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
+
+from msgspec.structs import replace
 
 from incidentlab.model import PLACEHOLDER_YEAR, Stamp
 from incidentlab.pages import Page, decoded

@@ -4,7 +4,6 @@ The content decides how it is read: a structured parser takes it whole, else an 
 searched, else it is taken for the plain output of a job.
 """
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
@@ -139,7 +138,7 @@ def _read_structured(parser: Parser, content: Iterable[bytes], tally: Tally) -> 
             tally.settle(result.line_no)
         else:
             tally.settle(result.values["line_no"])
-            tally.row(dataclasses.replace(result, values={**defaults.get(result.table, {}), **result.values}))
+            tally.row(replace(result, values={**defaults.get(result.table, {}), **result.values}))
     tally.done(lines.line_feeds + 1)
     matched, unparsed = tally.taken()
     return Part(

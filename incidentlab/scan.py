@@ -10,13 +10,13 @@ import sys
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Protocol
 
 import re2
 from blake3 import blake3
+from msgspec import Struct
 
 try:
     import hyperscan
@@ -38,8 +38,7 @@ _STEP_BYTES = LINE_BYTES // 4
 _END_OF_TEXT = re.compile(rb"[\r\n]")
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """Where a pattern matches, in characters, and what those of its groups hold that take part."""
 
     start: int
@@ -47,8 +46,7 @@ class Match:
     groups: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A line on which signatures match: its number, its text as decoded, and the place of the text in its page.
 
     `said` is what the whole line says without its seconds; None if it has no clock or other texts beside this one.

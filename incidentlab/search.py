@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from incidentlab import envelopes, events
 from incidentlab.envelopes import Envelope

@@ -1,8 +1,7 @@
 """The contract of every envelope, over its own samples, and how layers are peeled."""
 
-from dataclasses import fields
-
 import pytest
+from msgspec.structs import fields
 
 from incidentlab import envelopes
 from incidentlab.envelopes import _records

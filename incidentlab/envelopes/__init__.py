@@ -6,11 +6,13 @@ each says; `recognise` tells by content which format heads a file.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
+
+from msgspec.structs import replace
 
 from incidentlab.model import Prefix, Stamp
 

@@ -5,8 +5,9 @@ zones are not unique over the world, so only UTC is believed; under any other na
 """
 
 import re
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from incidentlab import stamps
 from incidentlab.envelopes import Envelope

@@ -1,16 +1,17 @@
 """Storms: lines that say the same again and again are folded on the way in, and counted.
 
-Lines are the same if nothing but the seconds of the clock at their beginning differs, and the kernel's own clock behind
-it; where that one stands alone, they are the same within 100 seconds. The first few of a kind stand for themselves, the
-last for all others, so these keep their times. Whoever folds may do so in parts: folding the folded gives the same.
+Lines are the same if they were written within the same ten minutes of the clock at their beginning and differ in
+nothing but this clock, and the kernel's own behind it; where that one stands alone, they are the same within 1,000
+seconds. The first few of a kind stand for themselves, the last for all others, so these keep their times. Whoever folds
+may do so in parts: folding the folded gives the same.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Any
 
-MOST_KEPT = 16
-"""So many lines of a kind stand for themselves: a storm is more than a few ranks that say the same."""
+MOST_KEPT = 4
+"""So many lines of a kind stand for themselves, so that a few ranks that say the same are no storm."""
 
 MOST_KINDS = 20_000
 """So many kinds of lines are known at a time; then those are told, and it begins anew."""
@@ -21,13 +22,13 @@ MOST_BYTES = 8 << 20
 # Mar  5 14:03:22 gpu0412 kernel: [412345.678901] NVRM: ...   2026-03-05T14:03:22.123456+01:00 gpu0412 kernel: NVRM: ...
 # [Thu Mar  5 14:03:22 2026] NVRM: ...   [2026-03-05T14:03:22.123] error: ...   <4>[412345.678901] NVRM: ...
 _CLOCK = re.compile(
-    rb"(?m)^(?:([^\n:]{0,40}?\d\d:\d\d:)\d\d(?:[.,]\d{1,9})?((?:[^\n\[]{0,80}?kernel: )?)(?:\[ *\d{1,12}\.\d{6}\])?"
-    rb"|((?:<\d{1,3}>)?\[ *\d*)\d\d\.\d{6}\])"
+    rb"(?m)^(?:([^\n:]{0,40}?\d\d:\d)\d:\d\d(?:[.,]\d{1,9})?((?:[^\n\[]{0,80}?kernel: )?)(?:\[ *\d{1,12}\.\d{6}\])?"
+    rb"|((?:<\d{1,3}>)?\[ *\d*)\d{3}\.\d{6}\])"
 )
 
 
 def alike(lines: bytes) -> bytes:
-    """The lines without the seconds of their clocks; one that has no clock stays as it is, and is like no other."""
+    """The lines, their clocks cut to tens of minutes; one that has no clock stays as it is, and is like no other."""
     return _CLOCK.sub(rb"\1\2\3", lines)
 
 

@@ -122,7 +122,7 @@ EVENTS = Table.of(
     rank             INTEGER    global rank
     code             VARCHAR    error code within the signature's family (Xid, SXid, exit code, verbs status)
     repeat_count     BIGINT     how many records it stands for: the writer, or the reader in a storm, folded repeats
-    alike            VARCHAR    hash of what the line says without its seconds; NULL if it has no clock
+    alike            VARCHAR    hash of what the line says, and of its ten minutes; NULL if it has no clock
     message          VARCHAR    the text without its prefixes, at most 2,000 characters
     fields           JSON       everything else the signature's groups named
     """,

@@ -49,7 +49,7 @@ class Match(Struct, frozen=True):
 class Candidate(Struct, frozen=True):
     """A line on which signatures match: its number, its text as decoded, and the place of the text in its page.
 
-    `said` is what the whole line says without its seconds; None if it has no clock or other texts beside this one.
+    `said` is what the whole line says, see `folding.alike`; None if it has no clock or other texts beside this one.
     """
 
     line_no: int
@@ -313,7 +313,7 @@ def _in_order(start: int, end: int, windows: dict[int, set[int]]) -> Iterator[tu
 
 
 def _said(data: bytes, start: int, end: int) -> bytes | None:
-    """What a whole line says without its seconds, if such lines may be folded; a state of a progress bar is no line."""
+    """What a whole line says, see `alike`, if such lines may be folded; a state of a progress bar is no line."""
     if data[start - 1 : start] not in {b"", b"\n"} or data[end : end + 1] == b"\r":
         return None
     line = data[start:end]

@@ -133,15 +133,15 @@ SIGNATURES = {
 def renderings() -> dict[str, Counter]:
     """By file of host-a: its faults, symptoms and recoveries, and how often each stands in it."""
     found: dict[str, Counter] = {}
-    for path, *event in rows(
+    for path, times, *event in rows(
         """
-        select split_part(s.path, '/', -1), e.kind, e.signature, e.code, e.pci_bdf
+        select split_part(s.path, '/', -1), coalesce(e.repeat_count, 1), e.kind, e.signature, e.code, e.pci_bdf
         from events as e inner join sources as s using (source_id)
         where e.kind in ('fault', 'symptom', 'recovery')
         """,
         HOST,
     ):
-        found.setdefault(path, Counter())[tuple(event)] += 1
+        found.setdefault(path, Counter())[tuple(event)] += times
     return found
 
 

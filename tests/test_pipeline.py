@@ -232,7 +232,7 @@ def test_absurd_dates_cost_their_own_record_alone(incidentlab: Run, tmp_path: Pa
 
 
 BOOT = "[    0.000000] Linux version 5.15.0-105-generic (buildd@lcy02) #115-Ubuntu SMP\n"
-LOST = "[  412.{:06}] NVRM: Xid (PCI:0000:1b:00): 79, pid=45, GPU has fallen off the bus.\n"
+LOST = "[  412.{0:06}] NVRM: Xid (PCI:0000:1b:00): 79, pid={0}, GPU has fallen off the bus.\n"
 
 
 def xids(run: Run) -> list[dict]:
@@ -320,7 +320,7 @@ def test_a_line_that_a_storm_swallowed_says_which_line_stands_for_it(incidentlab
     assert incidentlab("ingest", "kern.log").code == 0
 
     folded, last = (incidentlab("explain", f"kern.log:{number}").out for number in (30, 40))
-    assert "if it says what line 1 says, line 40 stands for it and 23 more" in " ".join(folded.split())
+    assert "if it says what line 1 says, line 40 stands for it and 35 more" in " ".join(folded.split())
     assert "nvidia-xid" in last
 
 

@@ -13,7 +13,7 @@ from typing import Any
 MOST_KEPT = 4
 """So many lines of a kind stand for themselves, so that a few ranks that say the same are no storm."""
 
-MOST_KINDS = 20_000
+MOST_KINDS = 32_000
 """So many kinds of lines are known at a time; then those are told, and it begins anew."""
 
 MOST_BYTES = 8 << 20
@@ -21,15 +21,17 @@ MOST_BYTES = 8 << 20
 
 # Mar  5 14:03:22 gpu0412 kernel: [412345.678901] NVRM: ...   2026-03-05T14:03:22.123456+01:00 gpu0412 kernel: NVRM: ...
 # [Thu Mar  5 14:03:22 2026] NVRM: ...   [2026-03-05T14:03:22.123] error: ...   <4>[412345.678901] NVRM: ...
+# No clock is  0000:18:00.0  in front of a device's line, nor the beginning of  10:22:fd:03:aa:01
 _CLOCK = re.compile(
-    rb"(?m)^(?:([^\n:]{0,40}?\d\d:\d)\d:\d\d(?:[.,]\d{1,9})?((?:[^\n\[]{0,80}?kernel: )?)(?:\[ *\d{1,12}\.\d{6}\])?"
-    rb"|((?:<\d{1,3}>)?\[ *\d*)\d{3}\.\d{6}\])"
+    rb"(\n)(?:([^\n:]{0,38}(?<!\d)[0-2]\d:[0-5])\d:[0-6]\d(?![:\da-f])(?:[.,]\d{1,9})?(\S* \S+ kernel: )?"
+    rb"(?:\[ *\d{1,12}\.\d{6}\])?|((?:<\d{1,3}>)?\[ *\d*)\d{3}\.\d{6}\])"
 )
 
 
 def alike(lines: bytes) -> bytes:
     """The lines, their clocks cut to tens of minutes; one that has no clock stays as it is, and is like no other."""
-    return _CLOCK.sub(rb"\1\2\3", lines)
+    # What the pattern captures is kept, as `sub` would, but without a call of Python's for each line.
+    return b"".join(filter(None, _CLOCK.split(b"\n" + lines)))[1:]
 
 
 @dataclass(slots=True)

@@ -112,12 +112,16 @@ def test_where_a_storm_is_cut_does_not_show(tmp_path, monkeypatch):
         ("2026-03-05T14:03:22.5+01:00 g a[1]: x", "2026-03-05T14:03:23.123+01:00 g a[1]: x", True),
         ("2026-03-05T14:03:22.5+01:00 g a[1]: x", "2026-03-05T14:03:22.5+01:00 g a[2]: x", False),
         ("[ 1234.000001] x", "[ 1999.999999] x", True),
+        ("nvidia 0000:18:00.0: x", "nvidia 0000:19:00.0: x", False),
+        ("[ 5264.2 <    0.010291>] nvidia 0000:18:00.0: x", "[ 5264.2 <    0.010291>] nvidia 0000:19:01.0: x", False),
+        ("port 10:22:33:03:aa:01 x", "port 10:23:34:03:aa:01 x", False),
+        ("Mar  5 14:03:22.123 g kernel: x", "Mar  5 14:03:22,5 g kernel: x", True),
         ("[ 1234.000001] x", "[ 2301.000001] x", False),
         ("Mar  5 14:03:22 g s: at 14:05:01", "Mar  5 14:03:22 g s: at 14:05:02", False),
         ("[Thu Mar  5 14:03:22 2026] x", "[Thu Mar  5 14:03:23 2026] x", True),
     ],
 )
-def test_only_the_seconds_at_the_beginning_do_not_count(one, other, same):
+def test_only_the_clock_at_the_beginning_does_not_count(one, other, same):
     """Host, process, minute, message and clocks within it tell lines apart."""
     assert (alike(one.encode()) == alike(other.encode())) is same
 

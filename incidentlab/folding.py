@@ -67,10 +67,6 @@ class Storms:
         """Whether it is time to tell."""
         return len(self._kinds) + len(self._singles) >= MOST_KINDS or self._bytes >= MOST_BYTES
 
-    def is_known(self, said: bytes) -> bool:
-        """Whether a line that says this was seen."""
-        return said in self._kinds
-
     def is_single(self, said: bytes) -> bool:
         """Whether lines that say this must be looked at one by one."""
         return said in self._singles
@@ -85,17 +81,18 @@ class Storms:
         self._singles.add(said)
         self._bytes += len(said)
 
-    def again(self, said: bytes, line_no: int, line: bytes) -> None:
-        """One more line of a kind; nothing if the first one became nothing."""
+    def again(self, said: bytes, line_no: int, line: bytes) -> bool:
+        """Put one more line of a kind aside; False if no line that says this became anything."""
         kind = self._kinds.get(said)
         if kind is None:
-            return
+            return False
         self.covered.append(line_no)
         kind.seen += 1
         if kind.seen <= MOST_KEPT:
             self.kept.append((line_no, line, kind))
         else:
             kind.line_no, kind.line = line_no, line
+        return True
 
     def put_aside(self) -> tuple[list[int], list[tuple[int, bytes, Kind]]]:
         """`covered` and `kept` since this was asked last."""

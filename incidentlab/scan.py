@@ -243,11 +243,14 @@ class Scanner:
         """The same for a page of many hits: lines that are known, or alike, are put aside before the search."""
         lines = page.data.split(b"\n")
         said = alike(page.data).split(b"\n")
-        first = dict(zip(reversed(said), range(len(said) - 1, -1, -1), strict=True))
-        fresh, again = list[int](), list[int]()
+        fresh, again, met = list[int](), list[int](), set[bytes]()
         for number, (line, text) in enumerate(zip(lines, said, strict=True)):
-            is_first = first[text] == number and not storms.is_known(text)
-            (fresh if is_first or not _is_foldable(line, text) else again).append(number)
+            if line != text and storms.again(text, page.first_line + number, line):
+                continue
+            is_foldable = _is_foldable(line, text)
+            (again if is_foldable and text in met else fresh).append(number)
+            if is_foldable:
+                met.add(text)
         found = list(self._on_lines(page, lines, fresh, storms))
         singles = {candidate.said for candidate in found if candidate.is_single}
         alone = [number for number in again if said[number] in singles or storms.is_single(said[number])]
@@ -275,8 +278,7 @@ class Scanner:
         last: tuple[int, str, list[int]] | None = None
         for (start, end, low), numbers in self._proposed(page.data, hits):
             said = _said(page.data, start, end)
-            if said and storms.is_known(said):
-                storms.again(said, page.line_at(start), page.data[start:end])
+            if said and storms.again(said, page.line_at(start), page.data[start:end]):
                 continue
             text = decoded(_cut(page.data, start, end, low))
             last, before = (page.line_at(start), text, numbers), last

@@ -76,16 +76,16 @@ def _storing(path: Path, folder: Path) -> list[tuple[str, float]]:
     how = shards.recipe(open_store(folder / "shards"), signatures)
     target = folder / "stages.duckdb"
     rows = pipeline.knowledge_rows(site, signatures, "ingest")
-    names: dict[str, Sequence[str]] = {}
+    files: dict[str, Sequence[str]] = {}
 
     def store() -> None:
         plan = units.plan(pipeline.find([str(path)]), how.knowledge)
-        made = pipeline.read(plan, how, Where(1), Talk(shows_progress=False))
-        names.update(made.shards)
+        made = pipeline.read(plan, how, Where(1), Talk(shows_progress=False), folder)
+        files.update(made.shards)
         manifest.save(made, folder)
 
     def build() -> None:
-        derive.build(target, folder, {table: list(map(how.store.url, found)) for table, found in names.items()}, rows)
+        derive.build(target, folder, files, rows)
 
     def render() -> None:
         with warehouse.open_readonly(target) as con:

@@ -48,7 +48,7 @@ _PART = msgspec.json.Decoder(Part)
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All sources of a reading, see the tables above, the names of the shards by table, and the units."""
+    """All sources of a reading, see the tables above, the names or files of the shards by table, and the units."""
 
     sources: pl.DataFrame
     spans: pl.DataFrame

@@ -7,7 +7,7 @@ end, so that whatever goes wrong, the target is as it was.
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -36,6 +36,7 @@ from incidentlab.manifest import MANIFEST, Manifest, assembled, named, save, uni
 from incidentlab.model import SOURCES
 from incidentlab.shards import Recipe
 from incidentlab.signatures import Signature
+from incidentlab.spool import Seen
 from incidentlab.stores import open_store
 from incidentlab.terminal import Talk
 from incidentlab.units import Plan, Reading, Unit
@@ -50,7 +51,7 @@ def make_warehouse(paths: Sequence[str], target: Path, site: Site, *, jobs: int,
     target, found = _settled(target), find(paths)
     with _run(target, site, talk) as run:
         plan = units.plan(found, run.how.knowledge, known_readings(target, run.how.knowledge))
-        manifest = read(plan, run.how, Where(jobs), talk)
+        manifest = read(plan, run.how, Where(jobs), talk, run.folder)
         sources = _all_sources(manifest, plan, target)
         run.build(manifest, "report", target if plan.unchanged or manifest.kept.height else None, plan.unchanged)
     return sources
@@ -68,7 +69,7 @@ def add_to_warehouse(
     with _run(target, site, talk, store) as run:
         knowledge = run.how.knowledge
         plan = units.plan(found, knowledge, () if store else known_readings(target, knowledge))
-        manifest = read(plan, run.how, where, talk)
+        manifest = read(plan, run.how, where, talk, run.folder)
         if store:
             run.how.store.put(MANIFEST, named(manifest, knowledge))
         sources = _all_sources(manifest, plan, target)
@@ -80,17 +81,28 @@ def add_to_warehouse(
 def add_shards(store: str, target: Path, site: Site, *, talk: Talk) -> pl.DataFrame:
     """Add what lies in `store`, where others have read it, to what `target` holds; the sources that were read.
 
-    Raises `InputError` without a manifest, and `UsageError` for shards of another version or other signatures.
+    Raises `InputError` without a manifest or where shards are damaged, and `UsageError` for shards of another version
+    or other signatures.
     """
     with _run(_settled(target), site, talk, store) as run:
         try:
             text = run.how.store.get(MANIFEST)
         except FileNotFoundError as error:
-            raise InputError(f"holds no shards; fill it with: ingest PATH... --shards {store}", store) from error
+            raise InputError(f"holds no shards; fill it with: {_filling(store)}", store) from error
         keys = unit_keys(text, run.how.knowledge, store)
-        manifest = assembled(spool.told(run.how.store, run.how.knowledge, keys), run.how.knowledge)
+        seen = spool.seen(run.how.store, run.how.knowledge, keys, run.folder)
+        if lost := sorted(set(keys) - seen.units):
+            name = next(iter(seen.damaged), spool.commit_of(run.how.knowledge, lost[0]))
+            counted = f"{len(lost)} of {len(keys)} units must be read again"
+            fault = f"is damaged or missing ({counted}); mend it with: {_filling(store)}"
+            raise InputError(fault, run.how.store.url(name))
+        manifest = _manifest(seen, run.how)
         run.add(manifest)
     return manifest.sources
+
+
+def _filling(store: str) -> str:
+    return f"ingest PATH... --shards {store}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +130,12 @@ class _Run:
         """Build it; see `derive.build`. Settings that nobody gives now stay for what is added."""
         self.talk.say("building  the warehouse", level=1)
         save(manifest, self.folder)
-        fetched = {
-            table: [str(path) for path in self.how.store.fetch(names, self.folder / "fetched")]
-            for table, names in manifest.shards.items()
-        }
         rows = knowledge_rows(self.site, self.patterns, command)
         keeps_settings = command == "ingest" and not self.site.is_given
         derive.build(
             self.target,
             self.folder,
-            fetched,
+            manifest.shards,
             rows,
             old=old,
             unchanged=unchanged,
@@ -188,16 +196,37 @@ def find(paths: Sequence[str]) -> list[Input | Refused]:
     return [*inputs, *refused]
 
 
-def read(plan: Plan, how: Recipe, where: Where, talk: Talk) -> Manifest:
-    """Have the units of `plan` read into shards, but for those that are done; what they say together."""
-    done = spool.committed(how.store, how.knowledge)
-    keys = [unit.key for unit in plan.units if unit.key in done]
+def read(plan: Plan, how: Recipe, where: Where, talk: Talk, folder: Path) -> Manifest:
+    """Have the units of `plan` read into shards, but for those that are done; what they say together.
+
+    The manifest's shards are files; those of a bucket are copied below `folder`. Shards that were damaged are replaced.
+    """
+    seen = spool.seen(how.store, how.knowledge, [unit.key for unit in plan.units], folder)
+    for name in seen.damaged:
+        talk.say(f"again     {how.store.url(name)} is damaged or missing", level=1)
+        how.store.delete(name)
+    done = seen.units
+    fresh = list[str]()
     with talk.progress("reading", sum(unit.size for unit in plan.units)) as advance:
         advance(sum(unit.size for unit in plan.units if unit.key in done))
         for unit in _carried_out([unit for unit in plan.units if unit.key not in done], how, where):
-            keys.append(unit.key)
+            fresh.append(unit.key)
             advance(unit.size)
-    return assembled(spool.told(how.store, how.knowledge, sorted(keys)), how.knowledge)
+    return _manifest(seen.joined(_just_read(fresh, how, folder)) if fresh else seen, how)
+
+
+def _just_read(keys: Sequence[str], how: Recipe, folder: Path) -> Seen:
+    seen = spool.seen(how.store, how.knowledge, keys, folder)
+    if set(keys) - seen.units:
+        raise UsageError("a worker's shards cannot be seen here; give --shards a place that all share")
+    return seen
+
+
+def _manifest(seen: Seen, how: Recipe) -> Manifest:
+    """What units say together, with files in the place of the names of their shards."""
+    made = assembled(seen.parts, how.knowledge)
+    files = {table: [str(seen.files[name]) for name in names] for table, names in made.shards.items()}
+    return replace(made, shards=files)
 
 
 def _carried_out(todo: Sequence[Unit], how: Recipe, where: Where) -> Iterator[Unit]:
@@ -223,7 +252,7 @@ def _workers(todo: Sequence[Unit], jobs: int) -> int:
 def look(paths: Sequence[str], folder: Path, patterns: Sequence[Signature], *, jobs: int, talk: Talk) -> pl.DataFrame:
     """What a reading of `paths` finds: their rows of `sources`; the shards are left in `folder`."""
     how = shards.recipe(open_store(folder), patterns)
-    return read(units.plan(find(paths), how.knowledge), how, Where(jobs), talk).sources
+    return read(units.plan(find(paths), how.knowledge), how, Where(jobs), talk, folder).sources
 
 
 def has_used(sources: pl.DataFrame) -> bool:

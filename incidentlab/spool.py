@@ -1,19 +1,21 @@
-"""The rows of one unit of work on their way to its shards: TABLE/knowledge=HASH/UNIT-N.parquet.
+"""The rows of one unit of work on their way to its shards: TABLE/knowledge=HASH/UNIT-N-DIGEST.parquet.
 
 Shards are written as their rows fill up, with the unit and the span of it that each row belongs to; ids and the line
-numbers of the whole source are given when they are loaded. The shard of `parts`, which comes last, commits the unit.
+numbers of the whole source are given when they are loaded. The shard of `parts`, which comes last, commits the unit: it
+names the others. The digest is that of the shard's bytes, so one that is damaged is known before it is opened.
 """
 
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import polars as pl
+from blake3 import blake3
 
-from incidentlab.errors import UsageError
 from incidentlab.model import INTAKE, Row, Table
 from incidentlab.parts import Part
 from incidentlab.stores import Store
@@ -24,6 +26,7 @@ SPILL_ROWS = 50_000
 SPILL_SIZE = 16 << 20
 """The same for how large they are together, written out; in memory that is several times as much."""
 
+_DIGEST_CHARS = 16
 _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "VARCHAR": pl.String,
     "JSON": pl.String,
@@ -65,19 +68,76 @@ class Told:
     more: dict[str, Any]
 
 
-def committed(store: Store, knowledge: str) -> set[str]:
-    """The keys of the units that are done with this knowledge."""
-    names = store.names(f"parts/knowledge={knowledge}/")
-    return {name.rpartition("/")[2].removesuffix(".parquet") for name in names}
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What this process sees in a store: `parts` of the units that are done, and where the files of their shards lie.
+
+    A unit is done if all its shards are there and whole. `damaged` are the names of shards for which others are not
+    done, each with those of its unit that name it; a unit that was never committed has none.
+    """
+
+    parts: pl.DataFrame
+    files: Mapping[str, Path]
+    damaged: Sequence[str]
+
+    @property
+    def units(self) -> set[str]:
+        """The keys of the units that are done."""
+        return set(self.parts["unit"])
+
+    def joined(self, other: "Seen") -> "Seen":
+        """What was seen here, and what of other units."""
+        parts = pl.concat([self.parts, other.parts]).sort("unit", "span")
+        return Seen(parts, {**self.files, **other.files}, [*self.damaged, *other.damaged])
 
 
-def told(store: Store, knowledge: str, keys: Sequence[str]) -> pl.DataFrame:
-    """What these units, all of them done, say of their spans."""
+def seen(store: Store, knowledge: str, keys: Sequence[str], folder: Path) -> Seen:
+    """What can be seen of these units; a bucket's shards are copied below `folder`."""
+    wanted = set(keys)
+    committed = [name for name in store.names(f"{_place(PARTS.name, knowledge)}/") if _unit(name) in wanted]
+    commits = _whole(store, committed, folder)
+    told = {name: pl.read_parquet(file.read_bytes()) for name, file in commits.items()}
+    named = {name: set(frame["shards"].explode().drop_nulls()) for name, frame in told.items()}
+    files = _whole(store, sorted(set().union(*named.values())), folder)
+    damaged = [name for name in committed if name not in commits]
+    done: dict[str, pl.DataFrame] = {}
+    for name, shards in named.items():
+        if lost := sorted(shards - set(files)):
+            damaged += [*lost, name]
+        else:
+            done.setdefault(_unit(name), told[name])
+    return Seen(pl.concat([frame(PARTS, ()), *(done[key] for key in sorted(done))]), files, damaged)
+
+
+def commit_of(knowledge: str, key: str) -> str:
+    """What the shard is called that commits a unit, as a glob."""
+    return f"{_place(PARTS.name, knowledge)}/{key}-*.parquet"
+
+
+def _whole(store: Store, names: Sequence[str], folder: Path) -> dict[str, Path]:
+    """The files of those that are there and hold what their name says."""
+    files = zip(names, store.fetch(names, folder), strict=True)
+    return {name: file for name, file in files if _is_whole(name, file)}
+
+
+def _is_whole(name: str, file: Path) -> bool:
     try:
-        shards = [pl.read_parquet(store.get(f"parts/knowledge={knowledge}/{key}.parquet")) for key in keys]
-    except FileNotFoundError as error:
-        raise UsageError("a worker's shards cannot be seen here; give --shards a place that all share") from error
-    return pl.concat([frame(PARTS, ()), *shards])
+        return name.endswith(_ending(file.read_bytes()))
+    except OSError:  # not there, or on a broken disk
+        return False
+
+
+def _ending(data: bytes) -> str:
+    return f"-{blake3(data).hexdigest()[:_DIGEST_CHARS]}.parquet"
+
+
+def _place(table: str, knowledge: str) -> str:
+    return f"{table}/knowledge={knowledge}"
+
+
+def _unit(name: str) -> str:
+    """The key of the unit that a shard belongs to."""
+    return name.rpartition("/")[2].partition("-")[0]
 
 
 class Spool:
@@ -85,7 +145,7 @@ class Spool:
 
     def __init__(self, store: Store, knowledge: str, unit: str) -> None:
         self._store = store
-        self._place = f"knowledge={knowledge}/{unit}"
+        self._knowledge = knowledge
         self._unit = unit
         self._rows: dict[str, list[dict[str, Any]]] = {}
         self._weights = Counter[str]()
@@ -130,21 +190,24 @@ class Spool:
             for number, told in enumerate(self._told)
             if told.path
         ]
-        self._write(f"parts/{self._place}.parquet", frame(PARTS, rows))
+        self._write(PARTS.name, self._unit, frame(PARTS, rows))
 
     def _spill(self, name: str) -> None:
         rows, self._rows[name] = self._rows[name], []
         self._weights[name] = 0
         if rows:
             spans = pl.DataFrame({"unit": [self._unit] * len(rows), "span": [row["span"] for row in rows]})
-            shard = f"{name}/{self._place}-{len(self._shards)}.parquet"
-            self._write(shard, pl.concat([spans, frame(_TABLES[name], rows)], how="horizontal"))
-            self._shards.append(shard)
+            rows_of_spans = pl.concat([spans, frame(_TABLES[name], rows)], how="horizontal")
+            self._shards.append(self._write(name, f"{self._unit}-{len(self._shards)}", rows_of_spans))
 
-    def _write(self, name: str, rows: pl.DataFrame) -> None:
+    def _write(self, table: str, shard: str, rows: pl.DataFrame) -> str:
+        """Put a shard into the store; its name."""
         out = io.BytesIO()
         rows.write_parquet(out, compression="zstd", compression_level=1)
-        self._store.put(name, out.getvalue())
+        data = out.getvalue()
+        name = f"{_place(table, self._knowledge)}/{shard}{_ending(data)}"
+        self._store.put(name, data)
+        return name
 
 
 def _later(table: Table) -> Table:

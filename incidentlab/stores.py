@@ -8,7 +8,7 @@ environment.
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import ENOENT
 from functools import cache
@@ -48,7 +48,10 @@ class Store(Protocol):
         """`name` as a path, or as the URL of an object, for people to read."""
 
     def fetch(self, names: Sequence[str], folder: Path) -> list[Path]:
-        """Files with the content of `names`, in their order; a bucket's are copied below `folder` first."""
+        """Files with the content of `names`, in their order; a bucket's are copied below `folder` first.
+
+        Where a name is not there, its file is not either.
+        """
 
 
 def open_store(url: str | Path) -> Store:
@@ -171,7 +174,9 @@ class Bucket:
 def _copy(bucket: Bucket, copies: Folder, name: str) -> None:
     place = copies.path / name
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(bucket.get(name))
+    place.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        place.write_bytes(bucket.get(name))
 
 
 def _library() -> Any:

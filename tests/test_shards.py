@@ -9,20 +9,16 @@ from collections import Counter
 from datetime import datetime
 from pathlib import Path
 
-import duckdb
 import pytest
 from blake3 import blake3
 from intake_samples import ALL, signature
+from worlds import taken_in
 
-from incidentlab import discover, envelopes, intake, parsers, pipeline, shards, spool, units
+from incidentlab import discover, envelopes, parsers, pipeline, shards, spool, units
 from incidentlab.discover import Refused
-from incidentlab.executors import Where
-from incidentlab.manifest import save
-from incidentlab.model import INTAKE, REPORT_MARK, Row
+from incidentlab.model import REPORT_MARK, Row
 from incidentlab.parsers import Parser, Unparsed
 from incidentlab.signatures import load_signatures
-from incidentlab.stores import open_store
-from incidentlab.terminal import Talk
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 KERNEL = "Mar  5 14:03:22 gpu0412 kernel: [412.000001] NVRM: Xid (PCI:0000:1b:00): 31, pid=45, MMU\n"
@@ -36,19 +32,8 @@ def ingested(tmp_path, *paths, signatures=ALL, jobs=1):
 
 
 def tables(tmp_path, found, signatures=ALL, jobs=1):
-    """What schema `intake` holds after reading what was `found`, as lists of dictionaries."""
-    how = shards.recipe(open_store(tmp_path / "shards"), signatures)
-    plan = units.plan(found, how.knowledge)
-    manifest = pipeline.read(plan, how, Where(jobs), Talk(shows_progress=False))
-    save(manifest, tmp_path)
-    urls = {table: [how.store.url(name) for name in names] for table, names in manifest.shards.items()}
-    with duckdb.connect() as con:
-        con.execute("set TimeZone = 'UTC'")
-        intake.load(con, tmp_path, urls)
-        rows = {}
-        for table in INTAKE:
-            cursor = con.execute(f"from intake.{table.name}")
-            rows[table.name] = [dict(zip(table.names, row, strict=True)) for row in cursor.fetchall()]
+    """What schema `intake` holds after reading what was `found`, sources by path."""
+    rows = taken_in(found, tmp_path, signatures, jobs)
     return {**rows, "sources": sorted(rows["sources"], key=lambda row: row["path"])}
 
 

@@ -1,14 +1,20 @@
-"""Small worlds for the derivation tests: rows as intake would write them, in memory, derived."""
+"""Small worlds: rows as intake would write them, in memory, derived; and what intake makes of files."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from incidentlab import derive, warehouse
-from incidentlab.model import INTAKE
+from incidentlab import derive, intake, manifest, pipeline, shards, units, warehouse
+from incidentlab.discover import Input, Refused
+from incidentlab.executors import Where
+from incidentlab.model import INTAKE, Table
+from incidentlab.signatures import Signature
+from incidentlab.stores import open_store
+from incidentlab.terminal import Talk
 
 Row = Mapping[str, Any]
 
@@ -32,6 +38,25 @@ def derived(
     derive.load_knowledge(con, knowledge or {})
     derive.derive(con)
     return con
+
+
+def taken_in(
+    found: Sequence[Input | Refused], folder: Path, signatures: Sequence[Signature], jobs: int = 1
+) -> dict[str, list[dict[str, Any]]]:
+    """The tables of schema `intake` by name after reading what was `found`; the shards lie in `folder`/shards."""
+    how = shards.recipe(open_store(folder / "shards"), signatures)
+    plan = units.plan(found, how.knowledge)
+    made = pipeline.read(plan, how, Where(jobs), Talk(shows_progress=False), folder)
+    manifest.save(made, folder)
+    with duckdb.connect() as con:
+        con.execute("set TimeZone = 'UTC'")
+        intake.load(con, folder, made.shards)
+        return {table.name: _rows(con, table) for table in INTAKE}
+
+
+def _rows(con: duckdb.DuckDBPyConnection, table: Table) -> list[dict[str, Any]]:
+    rows = con.execute(f"from intake.{table.name}").fetchall()
+    return [dict(zip(table.names, row, strict=True)) for row in rows]
 
 
 def _implied(given: Mapping[str, Sequence[Row]]) -> list[Row]:

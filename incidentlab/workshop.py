@@ -8,7 +8,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from incidentlab.errors import WarehouseError
@@ -21,7 +21,7 @@ SHARDS = "shards"
 def workshop(target: Path) -> Iterator[Path]:
     """The folder for `target`; two processes that add to one warehouse would lose one's work.
 
-    Raises `WarehouseError` while another process works there.
+    Raises `WarehouseError` while another process works there, and where nothing can be locked.
     """
     folder = target.with_name(f".{target.name}.unfinished")
     lock = _locked(folder)
@@ -57,12 +57,21 @@ def _locked(folder: Path) -> int | None:
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise WarehouseError("stands where the unfinished warehouse is made; move it away", str(folder))
     folder.mkdir(exist_ok=True)
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except FileNotFoundError:  # just taken away by the process that was done with it
+        return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if folder.stat().st_ino == os.fstat(lock).st_ino:
             return lock
-    except (BlockingIOError, FileNotFoundError):  # taken, or just taken away by the process that was done with it
+    except (BlockingIOError, FileNotFoundError):  # taken, or just taken away
         pass
+    except OSError as error:  # some network file systems have no locks
+        os.close(lock)
+        with suppress(OSError):
+            folder.rmdir()
+        fault = f"its file system cannot lock a folder ({error.strerror}); choose a -d on another disk"
+        raise WarehouseError(fault, str(folder.parent)) from error
     os.close(lock)
     return None

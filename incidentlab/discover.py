@@ -1,8 +1,9 @@
 """Paths, folders and globs become the inputs to read; what cannot be read is refused with its reason.
 
-Nothing is opened here but archives, by `members`, whose files are streamed without being extracted.
+Finding opens nothing. The files of an archive are streamed by `members`, without being extracted.
 """
 
+import errno
 import glob
 import math
 import os
@@ -11,10 +12,11 @@ import stat
 import tarfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from incidentlab.codecs import BOMB_BYTES, BOMB_RATIO, Stream, open_stream
 from incidentlab.errors import InputError
@@ -41,6 +43,9 @@ _ATTRIBUTES = {
     tarfile.XGLTYPE,
     tarfile.SOLARIS_XHDTYPE,
 }
+_NO_SENSE = (ValueError, LookupError, TypeError, RecursionError, tarfile.SubsequentHeaderError)  # type: ignore[attr-defined]
+"""What `tarfile` makes of headers whose numbers are none, or that are followed by no member: it would end there."""
+
 _AMBIGUOUS = re.compile(rb"!|\\(?=x[0-9a-f]{2})")
 _MAGIC_WORD = 257
 """Where a tar header holds `ustar`."""
@@ -66,6 +71,17 @@ class Input:
             return datetime.fromtimestamp(self.modified_ns // 1_000_000_000, UTC).replace(tzinfo=None)
         except (ValueError, OverflowError, OSError):
             return None
+
+    def open(self) -> IO[bytes]:
+        """The file, if it still is one; whoever opens a pipe that took its place could wait for ever.
+
+        Raises OSError for that, and as usual.
+        """
+        file = open(self.file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK))  # noqa: SIM115
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file
+        file.close()
+        raise OSError(errno.EINVAL, "no regular file any more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +207,19 @@ def members(source: Input, stream: Stream) -> Iterator[tuple[Input, Stream] | Re
                 yield Refused(path, reason)
             else:
                 found = Input(path, source.file, info.size, _nanoseconds(info.mtime), info.name)
-                file: Any = archive.extractfile(info) if info.issparse() else _Member(archive.fileobj, info.size)
-                yield found, open_stream(file, stream)
+                yield _opened(found, archive, info, stream)
     tape.check()
+
+
+def _opened(
+    found: Input, archive: tarfile.TarFile, info: tarfile.TarInfo, stream: Stream
+) -> tuple[Input, Stream] | Refused:
+    """A member with its bytes; one whose first bytes cannot be had does not hide those behind it."""
+    try:
+        file: Any = archive.extractfile(info) if info.issparse() else _Member(archive.fileobj, info.size)
+        return found, open_stream(file, stream)
+    except (tarfile.TarError, OSError, ValueError) as error:
+        return Refused(found.path, f"cannot be read: {error}")
 
 
 def _not_read(info: tarfile.TarInfo) -> str | None:
@@ -217,9 +243,16 @@ class _Tape:
         self._last = b""
         self._reads_at_end = 0
         self._strays = strays = Counter[str]()
+        self._allowed = math.inf
+        tape = self
 
         class Header(tarfile.TarInfo):
             """The header of a member."""
+
+            @classmethod
+            def fromtarfile(cls, archive: tarfile.TarFile) -> "Header":
+                with tape.heading():
+                    return super().fromtarfile(archive)
 
             @classmethod
             def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "Header":
@@ -240,8 +273,23 @@ class _Tape:
 
         self.header = Header
 
+    @contextmanager
+    def heading(self) -> Iterator[None]:
+        """While a header is read, with those that belong to it: bounded, and passed over if it makes no sense."""
+        before, self._allowed = self._allowed, min(self._allowed, 2 * MAX_HEADER_BYTES)
+        try:
+            yield
+        except _NO_SENSE as error:
+            self._strays["blocks"] += 1
+            raise tarfile.InvalidHeaderError("no header") from error  # type: ignore[attr-defined]
+        finally:
+            self._allowed = before
+
     def read(self, size: int) -> bytes:
         data = self._stream.read(size)
+        self._allowed -= len(data)
+        if self._allowed < 0:
+            raise tarfile.ReadError(f"a header of more than {2 * MAX_HEADER_BYTES} bytes")
         self._last = data[-tarfile.BLOCKSIZE :] or self._last
         self._reads_at_end += not data
         if self._reads_at_end > _READS_AT_END:

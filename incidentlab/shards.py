@@ -105,7 +105,7 @@ class _Intake:
         item = span.item
         self._file = {"file": item.path, "size": item.size, "modified_ns": item.modified_ns}
         try:
-            with item.file.open("rb") as file:
+            with item.open() as file:
                 if span.start or span.stop is not None:
                     parts = reading.read_range(file, span.start, span.stop, self._scanner, self.spool.add)
                     self._told(item, parts, span.known, span.start)
@@ -121,7 +121,7 @@ class _Intake:
     def _archive(self, item: Input, stream: Stream, depth: int = 1) -> None:
         """Each member is a source; the archive's own row says how many there were and whether it ended early."""
         found = 0
-        status, fault = "used", None
+        fault = None
         try:
             for member in discover.members(item, stream):
                 found += 1
@@ -129,31 +129,41 @@ class _Intake:
                     self._refused(member)
                 else:
                     self._member(*member, depth)
-        except tarfile.TarError as error:
-            status, fault = "failed", str(error)
+        except Exception as error:  # noqa: BLE001 - it ends this archive, and not the one that it may lie in
+            fault = self._fault(error)
+        status = "failed" if fault else "used"
         reason = "; ".join(filter(None, (f"archive of {found} members", fault, stream.cut)))
         self._told(item, [Part(format="tar", status=status, reason=reason, is_read=False)])
 
     def _member(self, item: Input, stream: Stream, depth: int) -> None:
-        if not discover.is_archive(stream.peek(discover.ARCHIVE_HEAD_BYTES)):
-            self._source(item, stream)
-        elif depth < MAX_NESTING:
-            self._archive(item, stream, depth + 1)
-        else:
-            self._told(item, [_not_read("unused", "an archive in an archive; unpack it first")])
+        try:
+            if not discover.is_archive(stream.peek(discover.ARCHIVE_HEAD_BYTES)):
+                self._source(item, stream)
+            elif depth < MAX_NESTING:
+                self._archive(item, stream, depth + 1)
+            else:
+                self._told(item, [_not_read("unused", "an archive in an archive; unpack it first")])
+        except Exception as error:  # noqa: BLE001 - one bad member must not stop the others
+            self._failed(item, error)
 
     def _source(self, item: Input, stream: Stream) -> None:
-        try:
-            self._told(item, reading.read(stream, self._scanner, self.spool.add))
-        except Exception as error:  # noqa: BLE001 - as above
-            self._failed(item, error)
+        self._told(item, reading.read(stream, self._scanner, self.spool.add))
 
     def _told(self, item: Input, parts: Sequence[Part], known: Reading | None = None, start: int = 0) -> None:
         self.spool.tell(item.path, parts, start=start, modified_ts=item.modified_ts, **_known(known), **self._file)
 
     def _failed(self, item: Input, error: Exception) -> None:
-        reason = f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
-        self.spool.give_up(item.path, _not_read("failed", reason), modified_ts=item.modified_ts, **self._file)
+        part = _not_read("failed", self._fault(error))
+        self.spool.give_up(item.path, part, modified_ts=item.modified_ts, **self._file)
+
+    def _fault(self, error: Exception) -> str:
+        """The error of a file in words; that of a store which takes no rows is no file's, and is raised."""
+        if self.spool.is_broken:
+            raise error
+        if isinstance(error, OSError) and error.strerror:
+            return f"cannot be read: {error.strerror}"
+        words = str(error) if isinstance(error, tarfile.TarError) else f"{type(error).__name__}: {error}"
+        return words.encode(errors="backslashreplace").decode()
 
     def _refused(self, item: Refused) -> None:
         status = "failed" if item.reason.startswith("cannot be read") else "unused"

@@ -141,7 +141,10 @@ def _unit(name: str) -> str:
 
 
 class Spool:
-    """The rows of one unit; beyond SPILL_ROWS or SPILL_SIZE they are written away."""
+    """The rows of one unit; beyond SPILL_ROWS or SPILL_SIZE they are written away.
+
+    It `is_broken` when the store did not take them: all of the unit is lost then, whatever file was just read.
+    """
 
     def __init__(self, store: Store, knowledge: str, unit: str) -> None:
         self._store = store
@@ -151,6 +154,7 @@ class Spool:
         self._weights = Counter[str]()
         self._shards: list[str] = []
         self._told: list[Told] = []
+        self.is_broken = False
 
     @property
     def span(self) -> int:
@@ -206,7 +210,9 @@ class Spool:
         rows.write_parquet(out, compression="zstd", compression_level=1)
         data = out.getvalue()
         name = f"{_place(table, self._knowledge)}/{shard}{_ending(data)}"
+        self.is_broken = True
         self._store.put(name, data)
+        self.is_broken = False
         return name
 
 

@@ -136,7 +136,7 @@ def _earlier(item: Input, known: _Known) -> Reading | None:
     if item.size < HEAD_BYTES or not known.by_head:
         return None
     try:
-        with item.file.open("rb") as file:
+        with item.open() as file:
             old = known.by_head.get(content.heads(file.read(HEAD_BYTES))[-1])
             if not old or not old.prefix or old.prefix.bytes + LOOK_AHEAD * BLOCK_BYTES > item.size:
                 return None
@@ -149,7 +149,7 @@ def _earlier(item: Input, known: _Known) -> Reading | None:
 def _is_cuttable(item: Input) -> bool:
     """Whether the file is plain text, neither compressed nor archived, in a format that can be cut."""
     try:
-        with item.file.open("rb") as file:
+        with item.open() as file:
             stream = open_stream(file)
             head = stream.peek(HEAD_BYTES)
             return not stream.codecs and not discover.is_archive(head) and reading.is_cuttable(head)

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
-import re2
 
 from incidentlab.errors import UsageError
+from incidentlab.patterns import line_faults
 
 DEFAULT_FILE = Path("incidentlab.toml")
 """Read from the working folder if it is there and no other file is named."""
@@ -217,16 +217,9 @@ def _zone(name: str) -> tzinfo | None:
 
 def _pattern_faults(pattern: str) -> Iterator[str]:
     """Why a pattern of a progress line cannot be used: it is held to the rules of a signature's."""
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        compiled = re2.compile(pattern, options)
-    except re2.error as error:
-        yield f"{pattern!r} is no regular expression: {error.args[0].decode()}"
-        return
-    if compiled.search(""):
-        yield f"{pattern!r} matches the empty string"
-    if "step" not in compiled.groupindex:
+    found = list(line_faults(pattern))
+    yield from found
+    if not found and "step" not in re.compile(pattern).groupindex:
         yield f"{pattern!r} has no group (?P<step>...)"
 
 

@@ -145,6 +145,10 @@ def test_paths_are_relative_to_the_file(whole: Path) -> None:
         ("[progress]\nstep = '(?=x)(?P<step>1)'", "progress.step: '(?=x)(?P<step>1)' is no regular expression"),
         ("[progress]\nstep = 'x*'", "progress.step: 'x*' matches the empty string"),
         ("[progress]\nstep = 'tick'", "progress.step: 'tick' has no group (?P<step>...)"),
+        (
+            "[progress]\nstep = '^tick (?P<step>1)'",
+            "progress.step: '^tick (?P<step>1)' has ^, but whole pages are searched",
+        ),
         ("[cluster]\ntimezone = 'posix/UTC'", "cluster.timezone: there is no time zone 'posix/UTC'"),
         ("[cluster]\ngpus_per_node = 0", "cluster.gpus_per_node: Expected `int` >= 1"),
         ("[cluster]\ngpus_per_node = 1025", "cluster.gpus_per_node: Expected `int` <= 1024"),

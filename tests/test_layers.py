@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "incidentlab"
 
 GROUND = {
     *("errors", "model", "assets", "sqlfiles", "configuration", "knowledge", "hosts", "stamps", "codecs", "neutral"),
-    *("parts", "stores", "workers", "clusters", "executors", "triggers", "folding"),
+    *("parts", "stores", "workers", "clusters", "executors", "triggers", "folding", "patterns"),
 }
 FAMILIES = {"envelopes", "parsers", "signatures", "baselines"}
 STAGES = {"discover", "pages", "scan", "neighbours", "events", "spool", "warehouse", "simulate"}

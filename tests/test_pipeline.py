@@ -102,6 +102,15 @@ def test_what_the_site_says(incidentlab: Run, site: Path) -> None:
     }
 
 
+def test_a_pattern_may_begin_with_the_line(incidentlab: Run, tmp_path: Path) -> None:
+    """`(?m:^)` holds at the first line and at later ones, and not within a line; a literal is not needed for that."""
+    (tmp_path / "incidentlab.toml").write_text(r"progress.step = '(?m:^)it +(?P<step>\d+)'")
+    (tmp_path / "job.out").write_text("it 7 ok\nwait 8 ok\n2026-03-05T14:03:24Z it 9 ok\nit 10 ok\n" + KERNEL)
+
+    assert incidentlab("ingest", "job.out").code == 0
+    assert [row["step"] for row in rows(incidentlab, "select step from intake.progress order by line_no")] == [7, 10]
+
+
 def test_site_pattern_wins_over_the_shipped_ones() -> None:
     """A site's pattern refines whatever is shipped for the same mark, so that a line has one winner."""
     shipped = [signature for signature in load_signatures() if signature.mark == "step"]

@@ -364,9 +364,11 @@ def test_own_signature_joins_the_shipped_ones(tmp_path):
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [
-        ({"pattern": "("}, "cannot be used"),
-        ({"pattern": "(?=spanner)"}, "cannot be used"),
+        ({"pattern": "("}, "is no regular expression"),
+        ({"pattern": "(?=spanner)"}, "is no regular expression"),
         ({"pattern": ".*"}, "matches the empty string"),
+        ({"pattern": "^spanner fell"}, "has ^, but whole pages are searched"),
+        ({"pattern": "into the works$"}, "has $, but whole pages are searched"),
         ({"pattern": "hammer"}, "does not catch: spanner fell"),
         ({"pattern": "spanner"}, "does not ignore: spanner is in its box"),
         ({"kind": "bug"}, "'bug' is none of"),

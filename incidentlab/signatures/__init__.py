@@ -6,8 +6,9 @@ header; grouping and first steps: NVIDIA's Xid catalogue and fabric manager guid
 meanings are our own words.
 
 A pattern is searched anywhere in the raw line, because prefixes vary and lines are glued. It is written in the common
-subset of hyperscan, RE2 and Python's `re`. `component = "catalog"` stands for the catalogue's row of the event's code:
-`nvidia-xid` looks into the Xid, `nvidia-sxid` into the SXid catalogue.
+subset of hyperscan, RE2 and Python's `re`, without `^` and `$`: `(?m:^)` is where a line begins, prefix and all.
+`component = "catalog"` stands for the catalogue's row of the event's code: `nvidia-xid` looks into the Xid,
+`nvidia-sxid` into the SXid catalogue.
 """
 
 import csv
@@ -22,11 +23,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-import re2
 
 from incidentlab import assets
 from incidentlab.errors import DefinitionError
 from incidentlab.model import CHANNELS, KINDS, STRENGTHS
+from incidentlab.patterns import faults, line_faults
 
 SEVERITIES = ("info", "warning", "error", "fatal")
 """How bad an event is for what it is about."""
@@ -208,19 +209,8 @@ def _vocabulary(signature: Signature) -> Iterator[str]:
 
 def pattern_faults(signature: Signature) -> Iterator[str]:
     """What is wrong with the patterns, and the samples that disagree with them."""
-    quiet = re2.Options()
-    quiet.log_errors = False
-    for source in filter(None, (signature.pattern, signature.block)):
-        try:
-            re.compile(source)
-            compiled = re2.compile(source, quiet)
-        except (re.error, re2.error) as error:
-            words = error.args[0]
-            yield f"the pattern cannot be used: {words.decode() if isinstance(words, bytes) else words}"
-            return
-        if compiled.search(""):
-            yield "the pattern matches the empty string"
-    yield from _samples(signature, re2.compile(signature.pattern, quiet))
+    found = [*line_faults(signature.pattern), *(faults(signature.block) if signature.block else ())]
+    yield from found or _samples(signature, re.compile(signature.pattern))
 
 
 def _samples(signature: Signature, compiled: Any) -> Iterator[str]:

@@ -91,8 +91,10 @@ class Folder:
                 file.flush()
                 os.fsync(file.fileno())  # else a power failure could leave the name without its content
             fresh.replace(place)
-        except BaseException:
+        except BaseException as error:
             fresh.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                error.filename = str(place)  # a full disk does not say where it is
             raise
 
     def get(self, name: str) -> bytes:

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import tracemalloc
 
 import pytest
 
@@ -146,3 +147,26 @@ def test_a_dictionary_beyond_the_memory_is_refused():
     stream = opened(lzma.compress(b"x\n", filters=filters))
     assert content(stream) == b""
     assert "emory" in stream.cut
+
+
+def test_a_window_beyond_the_memory_is_refused():
+    """A zstd frame may ask for a gigabyte behind it, however little it holds."""
+    packer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 30})
+    stream = opened(packer.compress(b"x\n") + packer.flush())
+    assert content(stream) == b""
+    assert "too much memory" in stream.cut
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+def test_no_more_is_held_of_a_bomb_than_a_few_blocks(monkeypatch, codec):
+    """What is decompressed is handed on as it comes: 50 MB never lie in memory at once."""
+    monkeypatch.setattr(codecs, "BOMB_BYTES", 50 << 20)
+    packed = PACKERS[codec](bytes(64 << 20))
+    tracemalloc.start()
+    try:
+        sizes = [len(block) for block in opened(packed).blocks]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sum(sizes) > 49 << 20
+    assert peak < 16 << 20  # of which an xz dictionary is 8

@@ -74,6 +74,7 @@ def test_sockets_pipes_and_dangling_links_are_refused(logs):
     """What is no file is not opened, for opening it could block for ever."""
     os.mkfifo(logs / "pipe")
     (logs / "gone").symlink_to(logs / "nowhere")
+    (logs / "loop").symlink_to(logs / "loop")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(logs / "sock"))
         _, refused = discover.find_inputs([str(logs)])
@@ -81,15 +82,18 @@ def test_sockets_pipes_and_dangling_links_are_refused(logs):
         "pipe": "not a regular file",
         "sock": "not a regular file",
         "gone": "cannot be read: No such file or directory",
+        "loop": "cannot be read: Too many levels of symbolic links",
     }
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_an_unreadable_file_is_refused(logs):
-    """Permissions are told, not raised."""
-    (logs / "b.log").chmod(0)
+@pytest.mark.parametrize("name", ["b.log", "deep"])
+def test_what_is_shut_is_refused(logs, name):
+    """Permissions of files and folders are told, not raised."""
+    (logs / name).chmod(0)
     _, refused = discover.find_inputs([str(logs)])
-    assert [item.reason for item in refused] == ["cannot be read: Permission denied"]
+    (logs / name).chmod(0o700)
+    assert refused == [Refused(str(logs / name), "cannot be read: Permission denied")]
 
 
 def test_links_to_folders_are_not_followed(logs):

@@ -2,9 +2,9 @@
 
     IncidentlabError          70  base; never raised itself
     +-- UsageError             2  a wrong argument or configuration; nothing was written
-    +-- InputError             3  nothing recognisable to read
+    +-- InputError             3  nothing recognisable to read, or damaged shards
     +-- DefinitionError        2  a signature, query, envelope or parser file is wrong
-    +-- WarehouseError         5  the warehouse is locked, foreign, or of another version
+    +-- WarehouseError         5  the warehouse is locked, foreign, of another version, or cannot be locked
     +-- OutageError           75  a cluster or store is gone; what was done stays done
 
 A bug is none of these: it keeps its traceback. `cli.main` is the only place that catches them.
@@ -37,7 +37,7 @@ class UsageError(IncidentlabError):
 
 
 class InputError(IncidentlabError):
-    """The given paths hold nothing that can be read as a log."""
+    """The given paths hold nothing that can be read as a log, or the given store not all that it should."""
 
     exit_code = 3
 
@@ -49,7 +49,7 @@ class DefinitionError(IncidentlabError):
 
 
 class WarehouseError(IncidentlabError):
-    """The warehouse is locked, belongs to another program, or has another schema version."""
+    """The warehouse is locked or cannot be, belongs to another program, or has another schema version."""
 
     exit_code = 5
 

@@ -203,7 +203,7 @@ def read(plan: Plan, how: Recipe, where: Where, talk: Talk, folder: Path) -> Man
     """
     seen = spool.seen(how.store, how.knowledge, [unit.key for unit in plan.units], folder)
     for name in seen.damaged:
-        talk.say(f"again     {how.store.url(name)} is damaged or missing", level=1)
+        talk.say(f"again     {how.store.url(name)}: damaged, missing, or it names one that is", level=1)
         how.store.delete(name)
     done = seen.units
     fresh = list[str]()

@@ -96,11 +96,9 @@ class Data:
         return self._made(name, lambda path: _write_files(self.plain(), path, scaled, size))
 
     def storm(self, *, is_varied: bool) -> Path:
-        """Lines that are all hits, half of `size`: the same messages again and again, or no two alike."""
-        name = "storm-varied.log" if is_varied else "storm.log"
-        return self._made(
-            name, lambda path: _write(path, _encoded(storm(self.seed, is_varied=is_varied)), self.size // 2)
-        )
+        """Lines that are all hits: half of `size` of messages that come again, or a tenth of that of ever new ones."""
+        name, size = ("storm-varied.log", self.size // 20) if is_varied else ("storm.log", self.size // 2)
+        return self._made(name, lambda path: _write(path, _encoded(storm(self.seed, is_varied=is_varied)), size))
 
     def long_lines(self) -> Path:
         """`plain` with its lines glued together to lines of 5 MB: 20 of them at full size."""

@@ -21,6 +21,8 @@ HOST_CHANNELS = {"kernel", "daemon", "bmc"}
 
 STORM_START_S = 1_768_000_000.0
 STORM_LINES_PER_S = 5_000
+STORM_HOSTS = 4
+"""A storm is a few hosts that say the same, not a fleet that says everything."""
 
 _UTC = ZoneInfo("UTC")
 _OWN_CLOCK = re.compile(r"^\[ *[\d.]+\] ")
@@ -65,12 +67,12 @@ def sample_hits() -> list[Hit]:
 
 
 def storm(seed: int, *, is_varied: bool) -> Iterator[str]:
-    """Kernel lines without end, each a hit: what every GPU of 64 hosts says of its faults, again and again.
+    """Kernel lines without end, each a hit: what every GPU of a few hosts says of its faults, again and again.
 
     Only the stamps advance, unless the storm `is_varied`: then its numbers are drawn anew for each line.
     """
     rng = random.Random(f"{seed}/storm")
-    fleet = Fleet.build(FleetSpec(nodes=64, max_skew_s=0.0), seed, STORM_START_S)
+    fleet = Fleet.build(FleetSpec(nodes=STORM_HOSTS, max_skew_s=0.0), seed, STORM_START_S)
     texts = _varied_texts if is_varied else _repeated_texts
     for number, (host, text) in enumerate(texts(fleet, rng)):
         ts = STORM_START_S + number / STORM_LINES_PER_S

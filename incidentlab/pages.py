@@ -9,8 +9,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from incidentlab.codecs import BLOCK_BYTES
 
 LINE_BYTES = 64 << 10
@@ -33,7 +31,7 @@ BOM = b"\xef\xbb\xbf"
 
 _ANSI = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _COUNTED_BYTES = 128 << 10
-_SHORT_BYTES = 16 << 10
+_SHORT_BYTES = 64 << 10
 _LINE_FEED = 10
 
 Rewrite = Callable[[bytes, bool], bytes]
@@ -98,6 +96,8 @@ def line_feeds(data: bytes, start: int, end: int) -> int:
     """How many line feeds `data` has between two places; numpy counts a long stretch at three times Python's speed."""
     if end - start < _SHORT_BYTES:
         return data.count(b"\n", start, end)
+    import numpy as np  # noqa: PLC0415 - a tenth of a second, which short logs need not wait for
+
     octets = np.frombuffer(data, np.uint8)
     scratch = np.empty(min(end - start, _COUNTED_BYTES), bool)
     parts = (octets[part : min(part + _COUNTED_BYTES, end)] for part in range(start, end, _COUNTED_BYTES))

@@ -63,13 +63,13 @@ ALL = (XID, BUS, WATCHDOG, NODES, NCCL, TRACEBACK, TABLE, STEP)
 
 
 def folded(rows):
-    """What the warehouse makes of rows: of those that are alike the first sixteen and the last stay."""
+    """What the warehouse makes of rows: of those that are alike the first four and the last stay."""
     groups = {}
     for row in sorted(rows, key=lambda row: row["line_no"]):
         key = (row.get("alike"), row.get("signature"), row.get("node"))
         groups.setdefault(key if row.get("alike") else len(groups), []).append(row)
     kept = []
     for group in groups.values():
-        others = sum(row["repeat_count"] or 1 for row in group[16:]) if len(group) > 17 else None
-        kept += [*group[:16], {**group[-1], "repeat_count": others}] if others else group
+        others = sum(row["repeat_count"] or 1 for row in group[4:]) if len(group) > 5 else None
+        kept += [*group[:4], {**group[-1], "repeat_count": others}] if others else group
     return sorted(kept, key=lambda row: (row["line_no"], row.get("signature", "")))

@@ -181,6 +181,8 @@ def _guarded(inner: Stream, codec: Codec, outer: Stream) -> Iterator[bytes]:
                 outer.cut = f"cut at {made} bytes: {codec.name} data of more than {BOMB_RATIO} times the file's size"
                 return
     except _FAULTS as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's, not the data's
+            raise
         outer.cut = f"{codec.name} data is cut or damaged after {made} bytes: {error}"
     outer.cut = outer.cut or inner.cut
 

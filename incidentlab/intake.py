@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 
+from incidentlab import assets, sqlfiles
 from incidentlab.folding import MOST_KEPT
 from incidentlab.model import EVENTS, INTAKE, READINGS, SOURCES, Table
 from incidentlab.warehouse import at_once, create, has_old, literal, quoted
@@ -26,9 +27,7 @@ _ORDER = {
 }
 
 _FOLDED = f"""
-    prefixes as (
-        select source_id, max((prefix ->> 'line_feeds')::bigint) as lines from intake.readings group by source_id
-    ),
+    prefixes as (select source_id, max(settled_lines) as lines from intake.sources group by source_id),
     placed as (
         select r.*, r.line_no <= coalesce(p.lines, 0) as stays
         from read_rows as r left join prefixes as p using (source_id)
@@ -68,10 +67,10 @@ def load(
 ) -> None:
     """Fill the schema from a manifest in `folder`, the `shards` by table, and the old warehouse.
 
-    A file that has grown (same path, same beginning, not shorter) replaces its earlier content, and any reading one of
-    which nothing was used; so does one that has grown under a longer name, as rotation gives it, or that was read on.
-    Another day's file of the same name comes beside it; the same content under several paths counts once. Files that
-    are `unchanged` keep their content; of the rest everything else stays, or nothing if these shall be `is_alone`.
+    All is kept as it was read; which of it counts is for `queries/derive/source_fates.sql` to say. Of the old warehouse
+    stays what was read from files that are `unchanged`, and, unless these shall be `is_alone`, content that is found no
+    more, such as an earlier day's log of the same name. But what has another name now is listed under that alone, what
+    was of no use makes room for what is read in its place, and a log that has grown replaces what it was.
     """
     with at_once(con):
         con.execute("create schema intake")
@@ -81,7 +80,8 @@ def load(
     _insert_sources(con, unchanged, is_alone=is_alone)
     for table in INTAKE[1:]:
         _insert_rows(con, table, shards.get(table.name, ()))
-    _name_repeats(con)
+    if has_old(con):
+        _forget_beginnings(con)
 
 
 def _open_manifest(con: duckdb.DuckDBPyConnection, folder: Path | None) -> None:
@@ -106,30 +106,37 @@ def _parquet(files: Sequence[str]) -> str:
 
 
 def _insert_sources(con: duckdb.DuckDBPyConnection, unchanged: Collection[str], *, is_alone: bool) -> None:
-    con.execute("insert into intake.sources by name from new_sources order by source_id, path")
     con.execute("insert into intake.readings by name from new_readings order by path")
-    con.execute("create temp table old_sources as from intake.sources limit 0")
-    if not has_old(con):
-        return
-    con.execute(
-        """
-        insert into old_sources by name
-        select o.* from old.intake.sources as o left join old.intake.readings as r using (path, source_id)
-        where coalesce(r.file in (select unnest($unchanged::varchar[])), false)
-        or not $is_alone and o.source_id not in (select known_id from new_kept) and not exists (
-            select 1 from new_sources as s
-            where s.path = o.path and (s.digest is not distinct from o.digest or o.status <> 'used')
-            or starts_with(s.path, o.path) and s.heads[len(o.heads)] = o.heads[-1] and s.bytes >= o.bytes
-        )
-        """,
-        {"unchanged": list(unchanged), "is_alone": is_alone},
-    )
-    con.execute("insert into intake.sources by name from old_sources order by source_id, path")
+    con.execute("create temp table old_sources as from new_sources limit 0")
+    if has_old(con):
+        con.execute(_OLD_SOURCES, {"unchanged": list(unchanged), "is_alone": is_alone})
+        con.execute("""
+            insert into intake.readings by name
+            select o.* from old.intake.readings as o semi join old_sources using (path, source_id)
+            anti join new_readings using (file) order by o.path
+        """)
     con.execute("""
-        insert into intake.readings by name
-        select o.* from old.intake.readings as o semi join old_sources using (path, source_id)
-        where o.path not in (select path from new_readings) order by o.path
+        insert into intake.sources by name
+        select * from (select * replace (true as is_found) from new_sources union all by name from old_sources)
+        order by source_id, path
     """)
+
+
+_OLD_SOURCES = """
+    insert into old_sources by name
+    with unchanged as (
+        select path, source_id from old.intake.readings where file in (select unnest($unchanged::varchar[]))
+    ),
+    found as (select path, source_id from new_sources union all from unchanged)
+    select o.* replace (u.path is not null as is_found)
+    from old.intake.sources as o
+    left join unchanged as u using (path, source_id)
+    where u.path is not null or (
+        not $is_alone
+        and o.source_id not in (select known_id from new_kept union all select source_id from found)
+        and not (o.status <> 'used' and o.path in (select path from found))
+    )
+"""
 
 
 def _insert_rows(con: duckdb.DuckDBPyConnection, table: Table, shards: Sequence[str]) -> None:
@@ -165,16 +172,19 @@ def _insert_rows(con: duckdb.DuckDBPyConnection, table: Table, shards: Sequence[
         """)
 
 
-def _name_repeats(con: duckdb.DuckDBPyConnection) -> None:
-    """Say of content that was read under several paths which of them counts."""
+def _forget_beginnings(con: duckdb.DuckDBPyConnection) -> None:
+    """Take away what was found no more and is the beginning of a longer reading of the same log."""
+    fates = sqlfiles.read(assets.folder("queries") / "derive" / "source_fates.sql").body
+    con.execute(f"create temp table fates as {fates}")
     con.execute("""
-        update intake.sources as s set status = 'unused', reason = 'same content as ' || f.path, matched_lines = 0,
-            unmatched_lines = s.lines - s.unparsed_lines
-        from (
-            select digest, min(path) as path from intake.sources where status = 'used' group by digest
-        ) as f
-        where s.digest = f.digest and s.status = 'used' and s.path <> f.path
+        delete from intake.sources
+        where not is_found and (path, source_id) in (select (path, source_id) from fates where whole_id is not null)
     """)
+    con.execute("""
+        delete from intake.readings where (path, source_id) not in (select (path, source_id) from intake.sources)
+    """)
+    for table in INTAKE[1:]:
+        con.execute(f"delete from intake.{table.name} where source_id not in (select source_id from intake.sources)")
 
 
 def sources_of(con: duckdb.DuckDBPyConnection, files: Collection[str]) -> list[tuple[Any, ...]]:

@@ -67,7 +67,7 @@ def assembled(parts: pl.DataFrame, knowledge: str) -> Manifest:
         frame(SOURCES, [source.row for source in made]),
         frame(SPANS, [span for source in made for span in source.spans]),
         frame(KEPT, [source.kept for source in made if source.kept]),
-        frame(READINGS, [source.reading for source in made if source.reading["size"] is not None]),
+        frame(READINGS, [source.reading for source in made]),
         {table: list(group) for table, group in groupby(names, key=lambda name: name.partition("/")[0])},
         sorted(set(parts["unit"])),
     )
@@ -95,12 +95,21 @@ def _source(path: str, spans: Sequence[Mapping[str, Any]], knowledge: str) -> _S
     lines = sum(part.line_feeds for part in known)
     identity = {"path": path, "source_id": source_id}
     kept = {**identity, "known_id": first["known_id"], "known_lines": lines}
+    prefix = None if failed else _prefix(every)
+    settled = prefix.line_feeds if prefix else None
     return _Source(
-        {**identity, **values, "modified_ts": first["modified_ts"]},
+        {**identity, **values, "modified_ts": first["modified_ts"], "settled_lines": settled},
         [] if failed else list(_numbered(identity, spans, parts, lines)),
         kept if known and not failed else None,
-        {**first, **identity, "knowledge": knowledge, "prefix": None if failed else _prefix(every)},
+        {**_seen(spans), **identity, "knowledge": knowledge, "prefix": _text(prefix)},
     )
+
+
+def _seen(spans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The file that the spans were read from, as it was then; without its size if it must be tried again."""
+    first = spans[0]
+    is_over = any(span["is_outage"] for span in spans)
+    return {"file": first["file"], "size": None if is_over else first["size"], "modified_ns": first["modified_ns"]}
 
 
 def _numbered(
@@ -112,10 +121,14 @@ def _numbered(
         lines += sum(part.line_feeds for part in told)
 
 
-def _prefix(parts: Sequence[Part]) -> str | None:
+def _prefix(parts: Sequence[Part]) -> Part | None:
     """What stays when the source grows: all before its tail."""
     stays = list(takewhile(lambda part: not part.is_tail, parts))
-    return msgspec.json.encode(joined(stays)).decode() if stays and len(stays) < len(parts) else None
+    return joined(stays) if stays and len(stays) < len(parts) else None
+
+
+def _text(part: Part | None) -> str | None:
+    return msgspec.json.encode(part).decode() if part else None
 
 
 MANIFEST = "manifest.json"

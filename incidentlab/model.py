@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Version of the warehouse's tables; another number means: ingest again."""
 
 REPORT_MARK = b'<meta name="generator" content="incidentlab'
@@ -96,6 +96,8 @@ SOURCES = Table.of(
     modified_ts     TIMESTAMP  modification time of the file, UTC
     status          VARCHAR    used, unused or failed
     reason          VARCHAR    why it is unused or failed, or what was cut
+    settled_lines   BIGINT     lines that stay as they were read when it grows; NULL if all are read again
+    is_found        BOOLEAN    false for what an earlier ingest found, and the last one did not
     """,
 )
 
@@ -192,7 +194,7 @@ READINGS = Table.of(
     """
     path        VARCHAR  path of the source
     file        VARCHAR  path of the file it was read from; the members of an archive share one
-    size        BIGINT   size of that file on the disk
+    size        BIGINT   size of that file on the disk; NULL if it must be read again
     modified_ns BIGINT   its modification time, in nanoseconds since 1970
     knowledge   VARCHAR  hash of the program's version and the signatures it was read with
     source_id   VARCHAR  the content it had

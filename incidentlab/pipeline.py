@@ -205,6 +205,7 @@ def read(plan: Plan, how: Recipe, where: Where, talk: Talk, folder: Path) -> Man
     for name in seen.damaged:
         talk.say(f"again     {how.store.url(name)}: damaged, missing, or it names one that is", level=1)
         how.store.delete(name)
+    seen = seen.but(seen.outages)
     done = seen.units
     fresh = list[str]()
     with talk.progress("reading", sum(unit.size for unit in plan.units)) as advance:

@@ -84,7 +84,7 @@ def fail_unit(how: Recipe, unit: Unit, error: Exception) -> None:
     spool = Spool(how.store, how.knowledge, unit.key)
     for span in unit.spans:
         path = span.path if isinstance(span, Refused) else span.item.path
-        spool.tell(path, [_not_read("failed", str(error))], file=path)
+        spool.tell(path, [_not_read("failed", str(error))], file=path, is_outage=True)
     spool.commit()
 
 
@@ -108,7 +108,7 @@ class _Intake:
             with item.open() as file:
                 if span.start or span.stop is not None:
                     parts = reading.read_range(file, span.start, span.stop, self._scanner, self.spool.add)
-                    self._told(item, parts, span.known, span.start)
+                    self._told(item, parts, start=span.start, **_known(span.known))
                     return
                 stream = open_stream(file)
                 if discover.is_archive(stream.peek(discover.ARCHIVE_HEAD_BYTES)):
@@ -122,6 +122,7 @@ class _Intake:
         """Each member is a source; the archive's own row says how many there were and whether it ended early."""
         found = 0
         fault = None
+        is_outage = False
         try:
             for member in discover.members(item, stream):
                 found += 1
@@ -130,10 +131,10 @@ class _Intake:
                 else:
                     self._member(*member, depth)
         except Exception as error:  # noqa: BLE001 - it ends this archive, and not the one that it may lie in
-            fault = self._fault(error)
+            fault, is_outage = self._fault(error), _is_outage(error)
         status = "failed" if fault else "used"
         reason = "; ".join(filter(None, (f"archive of {found} members", fault, stream.cut)))
-        self._told(item, [Part(format="tar", status=status, reason=reason, is_read=False)])
+        self._told(item, [Part(format="tar", status=status, reason=reason, is_read=False)], is_outage=is_outage)
 
     def _member(self, item: Input, stream: Stream, depth: int) -> None:
         try:
@@ -149,12 +150,13 @@ class _Intake:
     def _source(self, item: Input, stream: Stream) -> None:
         self._told(item, reading.read(stream, self._scanner, self.spool.add))
 
-    def _told(self, item: Input, parts: Sequence[Part], known: Reading | None = None, start: int = 0) -> None:
-        self.spool.tell(item.path, parts, start=start, modified_ts=item.modified_ts, **_known(known), **self._file)
+    def _told(self, item: Input, parts: Sequence[Part], **more: Any) -> None:
+        self.spool.tell(item.path, parts, modified_ts=item.modified_ts, **self._file, **more)
 
     def _failed(self, item: Input, error: Exception) -> None:
         part = _not_read("failed", self._fault(error))
-        self.spool.give_up(item.path, part, modified_ts=item.modified_ts, **self._file)
+        more = {"modified_ts": item.modified_ts, "is_outage": _is_outage(error)}
+        self.spool.give_up(item.path, part, **more, **self._file)
 
     def _fault(self, error: Exception) -> str:
         """The error of a file in words; that of a store which takes no rows is no file's, and is raised."""
@@ -168,6 +170,11 @@ class _Intake:
     def _refused(self, item: Refused) -> None:
         status = "failed" if item.reason.startswith("cannot be read") else "unused"
         self.spool.tell(item.path, [_not_read(status, item.reason)], **self._file)
+
+
+def _is_outage(error: Exception) -> bool:
+    """Whether it lies outside of the content: the machine refused a read or had no memory left."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None)
 
 
 def _not_read(status: str, reason: str) -> Part:

@@ -7,8 +7,8 @@ names the others. The digest is that of the shard's bytes, so one that is damage
 
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ PARTS = Table.of(
     parts       VARCHAR    what is known of the span, as JSON: a list of parts
     modified_ts TIMESTAMP  modification time of the source, UTC
     shards      VARCHAR[]  shards that hold the unit's rows
+    is_outage   BOOLEAN    true if it failed for a reason outside of its content, and must be tried again
     """,
 )
 
@@ -85,6 +86,15 @@ class Seen:
         """The keys of the units that are done."""
         return set(self.parts["unit"])
 
+    @property
+    def outages(self) -> set[str]:
+        """The keys of those of them in which something must be tried again."""
+        return set(self.parts.filter("is_outage")["unit"])
+
+    def but(self, keys: Collection[str]) -> "Seen":
+        """What was seen of other units than these."""
+        return replace(self, parts=self.parts.filter(~pl.col("unit").is_in(list(keys))))
+
     def joined(self, other: "Seen") -> "Seen":
         """What was seen here, and what of other units."""
         parts = pl.concat([self.parts, other.parts]).sort("unit", "span")
@@ -92,7 +102,10 @@ class Seen:
 
 
 def seen(store: Store, knowledge: str, keys: Sequence[str], folder: Path) -> Seen:
-    """What can be seen of these units; a bucket's shards are copied below `folder`."""
+    """What can be seen of these units; a bucket's shards are copied below `folder`.
+
+    Of a unit that was tried again counts the try in which nothing failed.
+    """
     wanted = set(keys)
     committed = [name for name in store.names(f"{_place(PARTS.name, knowledge)}/") if _unit(name) in wanted]
     commits = _whole(store, committed, folder)
@@ -101,7 +114,7 @@ def seen(store: Store, knowledge: str, keys: Sequence[str], folder: Path) -> See
     files = _whole(store, sorted(set().union(*named.values())), folder)
     damaged = [name for name in committed if name not in commits]
     done: dict[str, pl.DataFrame] = {}
-    for name, shards in named.items():
+    for name, shards in sorted(named.items(), key=lambda item: told[item[0]]["is_outage"].any()):
         if lost := sorted(shards - set(files)):
             damaged += [*lost, name]
         else:

@@ -35,8 +35,8 @@ class Reading:
 
     path: str
     file: str
-    size: int
-    modified_ns: int
+    size: int | None
+    modified_ns: int | None
     source_id: str
     prefix: Part | None = None
 
@@ -82,15 +82,19 @@ class Plan:
 
 @dataclass(slots=True)
 class _Known:
-    """Earlier readings, by file and by the beginning of their content."""
+    """Earlier readings by file, and by the beginning of their content and the place and digest of its last block.
+
+    What several logs begin with alike, such as the lines of a boot, tells nothing of how they go on.
+    """
 
     by_file: dict[str, list[Reading]] = field(default_factory=dict)
-    by_head: dict[str, Reading] = field(default_factory=dict)
+    by_head: dict[str, dict[tuple[int, str], Reading]] = field(default_factory=dict)
 
     def add(self, known: Reading) -> None:
         self.by_file.setdefault(known.file, []).append(known)
         if known.prefix:
-            self.by_head[known.prefix.heads[_HEAD]] = known
+            end = (known.prefix.bytes, known.prefix.last_block)
+            self.by_head.setdefault(known.prefix.heads[_HEAD], {})[end] = known
 
 
 _HEAD = (HEAD_BYTES // content.FIRST_HEAD_BYTES).bit_length() - 1
@@ -132,18 +136,20 @@ def _spans(item: Input | Refused, known: _Known) -> Iterator[Span | Refused]:
 
 
 def _earlier(item: Input, known: _Known) -> Reading | None:
-    """A reading of content that `item` goes on from: its first and its last bytes are where they were."""
+    """The longest reading of content that `item` goes on from: its first and its last bytes are where they were."""
     if item.size < HEAD_BYTES or not known.by_head:
         return None
     try:
         with item.open() as file:
-            old = known.by_head.get(content.heads(file.read(HEAD_BYTES))[-1])
-            if not old or not old.prefix or old.prefix.bytes + LOOK_AHEAD * BLOCK_BYTES > item.size:
-                return None
-            file.seek(old.prefix.bytes - BLOCK_BYTES)
-            return old if blake3(file.read(BLOCK_BYTES)).hexdigest() == old.prefix.last_block else None
+            ends = known.by_head.get(content.heads(file.read(HEAD_BYTES))[-1], {})
+            most = item.size - LOOK_AHEAD * BLOCK_BYTES
+            for end in sorted({end for end, _ in ends if end <= most}, reverse=True):
+                file.seek(end - BLOCK_BYTES)
+                if found := ends.get((end, blake3(file.read(BLOCK_BYTES)).hexdigest())):
+                    return found
     except OSError:
-        return None
+        pass
+    return None
 
 
 def _is_cuttable(item: Input) -> bool:

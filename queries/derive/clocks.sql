@@ -7,7 +7,10 @@
 -- column is_year_assumed boolean: true if nothing but the file's date tells the year
 -- column basis varchar: where the zone comes from
 with used as (
-    select * from intake.sources where status = 'used'
+    select s.*
+    from intake.sources as s
+    inner join source_fates as f using (path, source_id)
+    where f.status = 'used'
 ),
 
 ruled as (

@@ -11,7 +11,8 @@ select
     instant_of(dated(s.first_local_ts, c.year, c.turn_lines, 0), s.utc_offset_s, c.timezone, c.shift_s) as first_ts,
     instant_of(dated(s.last_local_ts, c.year, c.turn_lines, s.lines + 1), s.utc_offset_s, c.timezone, c.shift_s) as last_ts
 from intake.sources as s
+inner join source_fates as f using (path, source_id)
 inner join clocks as c using (source_id)
 left join source_nodes as n using (source_id)
-where s.status = 'used'
+where f.status = 'used'
 order by s.source_id, n.node

@@ -24,11 +24,12 @@ spans as (
         s.has_year,
         s.format
     from intake.sources as s
+    inner join source_fates as f using (path, source_id)
     inner join clocks as c using (source_id)
     left join source_jobs as j using (source_id)
     left join events as e using (source_id)
     where
-        s.channel = 'job' and s.status = 'used' and s.matched_lines > 0
+        s.channel = 'job' and f.status = 'used' and s.matched_lines > 0
         and s.source_id not in (select source_id from claimed)
     group by all
 ),

@@ -30,8 +30,9 @@ components as (
 outputs as (
     select s.source_id, s.path, c.cluster
     from intake.sources as s
+    inner join source_fates as f using (path, source_id)
     inner join source_clusters as c using (source_id)
-    where s.channel = 'job' and s.status = 'used'
+    where s.channel = 'job' and f.status = 'used'
 ),
 
 -- a banner or variable in the output itself

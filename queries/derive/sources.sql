@@ -16,7 +16,7 @@
 -- column year_assumed boolean: true if only the file's date tells the year
 -- column status varchar: used, unused or failed
 -- column reason varchar: why it is unused or failed, or what was cut
--- column digest varchar: SHA-256 of the decompressed bytes
+-- column digest varchar: BLAKE3 of the decompressed bytes; beyond 256 KiB the digests of its blocks, chained
 select
     s.source_id,
     s.path,
@@ -25,19 +25,20 @@ select
     n.node as host,
     s.bytes,
     s.lines,
-    s.matched_lines,
-    s.unmatched_lines,
+    case when s.status = f.status then s.matched_lines else 0 end as matched_lines,
+    case when s.status = f.status then s.unmatched_lines else s.lines - s.unparsed_lines end as unmatched_lines,
     s.unparsed_lines,
     v.first_ts,
     v.last_ts,
     c.timezone,
     c.basis as timezone_basis,
     coalesce(c.is_year_assumed, false) as year_assumed,
-    s.status,
-    s.reason,
+    f.status,
+    f.reason,
     s.digest
 from intake.sources as s
-left join clocks as c on s.source_id = c.source_id and s.status = 'used'
-left join coverage as v on s.source_id = v.source_id and s.status = 'used'
-left join source_nodes as n on s.source_id = n.source_id and s.status = 'used'
+inner join source_fates as f using (path, source_id)
+left join clocks as c on s.source_id = c.source_id and f.status = 'used'
+left join coverage as v on s.source_id = v.source_id and f.status = 'used'
+left join source_nodes as n on s.source_id = n.source_id and f.status = 'used'
 order by s.path, s.source_id

@@ -31,22 +31,29 @@ involved as (
     select whole_id from pairs
 ),
 
-said as (
+rows_of as (
     select
         source_id,
         line_no + coalesce(line_count, 1) - 1 as last_line,
         concat_ws('|', 'event', signature, node, coalesce(alike, line_no || ' ' || message)) as what,
-        message as words
+        message as words,
+        coalesce(repeat_count, 1) as times
     from intake.events
     where source_id in (select source_id from involved)
     union all
-    select source_id, line_no, concat_ws('|', 'job', job_id, step, submit_ts), job_id
+    select source_id, line_no, concat_ws('|', 'job', job_id, step, submit_ts), job_id, 1
     from intake.job_records
     where source_id in (select source_id from involved)
     union all
-    select source_id, line_no, concat_ws('|', 'mark', line_no, kind, step), kind
+    select source_id, line_no, concat_ws('|', 'mark', line_no, kind, step), kind, 1
     from intake.progress
     where source_id in (select source_id from involved)
+),
+
+said as (
+    select source_id, what, min(last_line) as last_line, min(words) as words, sum(times) as times
+    from rows_of
+    group by source_id, what
 ),
 
 -- a beginning is not proved by its first bytes alone: the longer source must say all that the shorter one says
@@ -54,7 +61,7 @@ unsaid as (
     select p.*, s.last_line, s.words
     from pairs as p
     inner join said as s using (source_id)
-    anti join said as w on p.whole_id = w.source_id and s.what = w.what
+    anti join said as w on p.whole_id = w.source_id and s.what = w.what and s.times <= w.times
 ),
 
 -- the last line may have been cut

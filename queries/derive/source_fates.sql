@@ -35,7 +35,7 @@ rows_of as (
     select
         source_id,
         line_no + coalesce(line_count, 1) - 1 as last_line,
-        concat_ws('|', 'event', signature, node, coalesce(alike, line_no || ' ' || message)) as what,
+        concat_ws('|', 'event', coalesce(alike, line_no || ' ' || message)) as what,
         message as words,
         coalesce(repeat_count, 1) as times
     from intake.events

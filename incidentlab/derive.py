@@ -18,6 +18,9 @@ from incidentlab.knowledge import KNOWLEDGE, META, POISSON_LIMITS, SETTINGS
 from incidentlab.model import SCHEMA_VERSION, Table
 from incidentlab.sqlfiles import SqlFile
 
+FEW_ROWS = 10_000
+"""Below this many rows that were read, all that is made of them is made by one thread."""
+
 
 def build(
     target: Path,
@@ -38,12 +41,20 @@ def build(
     """
     with warehouse.publishing(target, folder, old) as con:
         intake.load(con, folder, shards, unchanged, is_alone=is_alone)
+        if _rows_read(con) < FEW_ROWS:
+            warehouse.go_alone(con)
         load_knowledge(con, rows)
         if warehouse.has_old(con):
             _keep_signatures(con)
             if keeps_settings:
                 _keep_settings(con)
         derive(con)
+
+
+def _rows_read(con: duckdb.DuckDBPyConnection) -> int:
+    """How many rows schema `intake` holds."""
+    sizes = con.execute("select estimated_size from duckdb_tables() where schema_name = 'intake'").fetchall()
+    return sum(size for (size,) in sizes)
 
 
 def load_knowledge(con: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:

@@ -20,6 +20,7 @@ _CONFIG = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",  # a missing table is missing, whatever Python calls by its name
 }
+_STORAGE = "storage_version 'v1.0.0', recovery_mode no_wal_writes"  # what is not finished is never recovered
 _BOX = {"enable_external_access": "false", "lock_configuration": "true"}
 
 
@@ -87,7 +88,7 @@ def publishing(target: Path, workshop: Path | None, old: Path | None) -> Iterato
         con = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": folder})
         try:
             con.execute("set TimeZone = 'UTC'")
-            con.execute(f"attach {literal(str(fresh))} as fresh (storage_version 'v1.0.0')")
+            con.execute(f"attach {literal(str(fresh))} as fresh ({_STORAGE})")
             if old:
                 con.execute(f"attach {literal(str(old))} as old (read_only)")
             con.execute("use fresh")
@@ -105,13 +106,18 @@ def publishing(target: Path, workshop: Path | None, old: Path | None) -> Iterato
 
 @contextmanager
 def at_once(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """One commit for all statements of the block: hundreds of comments would cost more than what they describe.
+    """One commit for all statements of the block, and no search for better plans: they are many, and have none.
 
     Not for filling tables that later statements of the block read: what is not committed has no statistics to plan by.
     """
-    con.execute("begin")
+    con.execute("set enable_optimizer = false; begin")
     yield
-    con.execute("commit")
+    con.execute("commit; set enable_optimizer = true")
+
+
+def go_alone(con: duckdb.DuckDBPyConnection) -> None:
+    """One thread, and texts stored without a table of their symbols: with few rows, either costs more than it saves."""
+    con.execute("set threads = 1; set disabled_compression_methods = 'fsst'")
 
 
 def create(con: duckdb.DuckDBPyConnection, schema: str, table: Table) -> None:

@@ -88,6 +88,34 @@ def test_the_file_is_readable_by_older_clients(tmp_path: Path):
     assert "v1.0.0" in str(tags)
 
 
+def test_few_rows_make_what_many_threads_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A small warehouse, which one thread builds with other settings, has the rows that the usual ones give."""
+    settings = []
+    monkeypatch.setattr(warehouse, "go_alone", lambda con, go=warehouse.go_alone: settings.append(go(con)))
+    contents = []
+    for limit in (derive.FEW_ROWS, 0):
+        monkeypatch.setattr(derive, "FEW_ROWS", limit)
+        build(tmp_path / f"{limit}.duckdb", one_fault(tmp_path / f"s{limit}"))
+        with warehouse.open_readonly(tmp_path / f"{limit}.duckdb") as con:
+            tables = con.execute("select schema_name, table_name from duckdb_tables() order by all").fetchall()
+            contents.append({names: con.execute("from {}.{}".format(*names)).fetchall() for names in tables})
+
+    assert 1 == len(settings)
+    assert len(contents[0][("main", "events")]) == 1
+    assert contents[0] == contents[1]
+
+
+def test_nothing_is_logged_beside_a_file_that_is_thrown_away_when_unfinished(tmp_path: Path):
+    """What is committed on the way to a new warehouse is written once, into that file alone."""
+    with warehouse.publishing(tmp_path / "w.duckdb", None, None) as con:
+        con.execute("create table rows as from range(1000)")
+        beside = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+
+    assert ["fresh.duckdb"] == beside
+    with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as con:
+        assert (1000,) == con.execute("select count(*) from rows").fetchone()
+
+
 def test_ingesting_twice_adds_nothing(tmp_path: Path):
     """The same shards again leave the same rows."""
     target = tmp_path / "w.duckdb"

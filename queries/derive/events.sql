@@ -78,13 +78,24 @@ with known as materialized (
         on s.component = 'catalog' and s.scope <> 'gpu' and w.code = try_cast(e.code as integer)
 ),
 
+-- only a record with another of its text beside it has a copy; a number for the text sorts quickly, and may stand for two texts
+beside as (
+    select event_id
+    from (
+        select event_id, least(ts - lag(ts) over same_text, lead(ts) over same_text - ts) <= to_seconds(3) as is_beside
+        from (select event_id, ts, hash(node, signature, message, speaker) as text from known where ts is not null)
+        window same_text as (partition by text order by ts)
+    )
+    where is_beside
+),
+
 -- the k-th occurrence of one text within a few seconds is the same record in every source that carries it
 gaps as (
     select
-        -- only what tells repeats apart: the windows below sort all of it several times
         event_id, ts, uptime_s, source_id, line_no, node, signature, message, speaker,
         coalesce(ts - lag(ts) over same_text > to_seconds(3), true) as opens
     from known
+    semi join beside using (event_id)
     window same_text as (partition by node, signature, message, speaker order by ts, source_id, line_no)
 ),
 
@@ -106,22 +117,33 @@ numbered as (
     from clusters
 ),
 
-firsts as (
+occurring as (
     select
-        *,
-        case
-            -- the kernel's own clock and text identify a record exactly
-            when uptime_s is not null and node is not null then
-                first_value(event_id) over (
-                    partition by node, signature, message, speaker, uptime_s order by ts nulls last, source_id, line_no
-                )
-            when ts is not null then
-                first_value(event_id) over (
-                    partition by node, signature, message, speaker, cluster, occurrence
-                    order by uptime_s nulls last, ts, source_id, line_no
-                )
-        end as first_id
+        event_id, uptime_s, node,
+        first_value(event_id) over (
+            partition by node, signature, message, speaker, cluster, occurrence
+            order by uptime_s nulls last, ts, source_id, line_no
+        ) as first_id
     from numbered
+),
+
+-- the kernel's own clock and text identify a record exactly
+clocked as (
+    select *, hash(node, signature, message, speaker, uptime_s) as record
+    from known
+    where uptime_s is not null and node is not null
+),
+
+firsts as (
+    select event_id, first_id from occurring where uptime_s is null or node is null
+    union all
+    select
+        event_id,
+        first_value(event_id) over (
+            partition by node, signature, message, speaker, uptime_s order by ts nulls last, source_id, line_no
+        )
+    from clocked
+    where record in (select record from clocked group by record having count(*) > 1)
 )
 
 select
@@ -157,5 +179,5 @@ select
     line_count,
     case when f.first_id <> k.event_id then f.first_id end as duplicate_of
 from known as k
-inner join firsts as f using (event_id)
+left join firsts as f using (event_id)
 order by k.ts nulls last, k.source_id, k.line_no, k.event_id

@@ -51,7 +51,7 @@ booting as (
 ),
 
 single as (
-    select *, 'its own line' as rule
+    select attempt_id, event_id, component, tier, strength, node, pci_bdf, 'its own line' as rule
     from near as n
     where
         kind = 'fault' and tier > 0 and component not in ('', 'unattributed')
@@ -70,7 +70,8 @@ single as (
 
 -- GPUs of one node that vanish in the same ten seconds share a switch or riser
 lost_together as (
-    select n.* replace ('host.io_board' as component, 2 as tier, 'direct' as strength),
+    select
+        n.attempt_id, n.event_id, 'host.io_board' as component, 2 as tier, 'direct' as strength, n.node, n.pci_bdf,
         'several GPUs of one node lost within 10 s' as rule
     from near as n
     where
@@ -86,7 +87,9 @@ lost_together as (
 
 -- a unit that met bad data while a row of device memory was taken out of use met the data of that row
 remapped as (
-    select n.* replace ('gpu.hbm' as component, 4 as tier), 'the GPU took a row of its memory out of use within 10 s' as rule
+    select
+        n.attempt_id, n.event_id, 'gpu.hbm' as component, 4 as tier, n.strength, n.node, n.pci_bdf,
+        'the GPU took a row of its memory out of use within 10 s' as rule
     from near as n
     where
         n.mark = 'poison_consumed' and n.kind = 'fault'
@@ -101,7 +104,9 @@ remapped as (
 
 -- the link broke before the GPU was gone
 link_first as (
-    select n.* replace ('direct' as strength, 2 as tier), 'PCIe error on the node within 5 min before a GPU was lost' as rule
+    select
+        n.attempt_id, n.event_id, n.component, 2 as tier, 'direct' as strength, n.node, n.pci_bdf,
+        'PCIe error on the node within 5 min before a GPU was lost' as rule
     from near as n
     where
         n.mark = 'pcie_error'
@@ -116,7 +121,8 @@ link_first as (
 
 -- ports of three hosts in one minute: the far end
 links_together as (
-    select n.* replace ('network.link_switch' as component, 5 as tier, 'direct' as strength, null as node, null as pci_bdf),
+    select
+        n.attempt_id, n.event_id, 'network.link_switch' as component, 5 as tier, 'direct' as strength, null as node, null as pci_bdf,
         'links of several hosts down within 60 s' as rule
     from near as n
     where
@@ -131,7 +137,8 @@ links_together as (
 
 -- a node that shuts down in good order, or gets a new driver, under a running job was taken by people
 taken as (
-    select n.* replace ('maintenance.unplanned' as component, 12 as tier, 'direct' as strength),
+    select
+        n.attempt_id, n.event_id, 'maintenance.unplanned' as component, 12 as tier, 'direct' as strength, n.node, n.pci_bdf,
         'a node was shut down or given a new driver under the running job' as rule
     from near as n
     where
@@ -152,7 +159,8 @@ taken as (
 
 -- people gave a reason for the node only when the job was gone; the job's own last word counts more
 taken_later as (
-    select n.* replace ('maintenance.unplanned' as component, 12 as tier, 'suggestive' as strength),
+    select
+        n.attempt_id, n.event_id, 'maintenance.unplanned' as component, 12 as tier, 'suggestive' as strength, n.node, n.pci_bdf,
         'a node was taken for maintenance as the job ended' as rule
     from near as n
     where
@@ -162,7 +170,8 @@ taken_later as (
 
 -- people took a node away with a word of their own, and then the job
 sent_away as (
-    select n.* replace ('maintenance.unplanned' as component, 12 as tier, 'suggestive' as strength),
+    select
+        n.attempt_id, n.event_id, 'maintenance.unplanned' as component, 12 as tier, 'suggestive' as strength, n.node, n.pci_bdf,
         'an operator drained a node, gave a reason and cancelled the job' as rule
     from near as n
     inner join endings as d using (attempt_id)
@@ -174,7 +183,7 @@ sent_away as (
 -- an operator or a health check names the Xid in the reason
 told as (
     select
-        n.* replace (x.component as component, x.tier as tier, 'suggestive' as strength),
+        n.attempt_id, n.event_id, x.component, x.tier, 'suggestive' as strength, n.node, n.pci_bdf,
         'the reason set for the node names Xid ' || x.code as rule
     from near as n
     inner join xid_catalog as x
@@ -184,27 +193,32 @@ told as (
 
 gathered as (
     from single
-    union all by name
+    union all
     from lost_together
-    union all by name
+    union all
     from remapped
-    union all by name
+    union all
     from link_first
-    union all by name
+    union all
     from links_together
-    union all by name
+    union all
     from taken
-    union all by name
+    union all
     from taken_later
-    union all by name
+    union all
     from sent_away
-    union all by name
+    union all
     from told
 ),
 
 weighed as (
     select
-        *,
+        g.*,
+        n.gpu_index,
+        n.code,
+        n.channel,
+        n.ts,
+        n.basis,
         -- an unknown instant, or one lent from more than five minutes away, is before nothing; 2 s is what clocks may differ
         case
             when onset_ts is null or coalesce(ts_uncertainty_s, 300) >= 300 then false
@@ -220,7 +234,8 @@ weighed as (
             when basis = 'shared' then 2 + coalesce(ts_uncertainty_s, 0)
             else 90
         end as grace_s
-    from gathered
+    from gathered as g
+    inner join near as n using (attempt_id, event_id)
 )
 
 select

@@ -14,14 +14,13 @@
 -- column node varchar: host
 with placed as (
     select
-        p.*,
+        p.* replace (dated(p.local_ts, c.year, c.turn_lines, p.line_no) as local_ts),
         coalesce(p.job_id, j.job_id) as any_job_id,
         k.cluster,
         g.attempt_id as group_attempt_id,
-        instant_in_order(
-            dated(p.local_ts, c.year, c.turn_lines, p.line_no), p.utc_offset_s, c.timezone, c.shift_s,
-            p.has_year and p.earliest_later_ts < p.local_ts - to_minutes(20)
-        ) as ts
+        c.timezone,
+        c.shift_s,
+        p.has_year and p.earliest_later_ts < p.local_ts - to_minutes(20) as goes_back
     from (
         select
             *,
@@ -38,7 +37,7 @@ with placed as (
 -- the last try of the job that had started by then
 matched as (
     select p.*, a.attempt_id
-    from placed as p
+    from (select *, instant_in_order(local_ts, utc_offset_s, timezone, shift_s, goes_back) as ts from placed) as p
     asof left join (
         select cluster, job_id, start_ts, attempt_id from attempts where job_id is not null and start_ts is not null
     ) as a on p.cluster = a.cluster and p.any_job_id = a.job_id and p.ts + to_seconds(60) >= a.start_ts

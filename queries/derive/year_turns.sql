@@ -8,9 +8,9 @@ with stamps as (
     select source_id, line_no, local_ts from intake.progress where not has_year and local_ts is not null
     union all
     -- chatter is not kept, but the first and last stamp of a file are
-    select source_id, 0, first_local_ts from intake.sources where year(first_local_ts) = 2000
+    select source_id, 0, first_local_ts from intake.sources where first_local_ts >= timestamp '2000-01-01' and first_local_ts < timestamp '2001-01-01'
     union all
-    select source_id, lines + 1, last_local_ts from intake.sources where year(last_local_ts) = 2000
+    select source_id, lines + 1, last_local_ts from intake.sources where last_local_ts >= timestamp '2000-01-01' and last_local_ts < timestamp '2001-01-01'
 ),
 
 ordered as (

@@ -54,12 +54,14 @@ begun as (
 
 -- the output of a run that no scheduler record claims
 printed as (
-    select e.event_id, g.attempt_id from live as e inner join output_groups as g using (source_id)
+    select e.event_id, g.attempt_id, e.channel, e.kind, e.component, e.ts, e.known_ts, e.ts_uncertainty_s
+    from live as e
+    inner join output_groups as g using (source_id)
 ),
 
 -- the last run of the job that had started; a job with one run needs no time
 named as (
-    select e.event_id, w.attempt_id
+    select e.event_id, w.attempt_id, e.channel, e.kind, e.component, e.ts, e.known_ts, e.ts_uncertainty_s
     from live as e
     left join begun as b using (event_id)
     inner join windows as w using (cluster, job_id)
@@ -78,24 +80,22 @@ own as (
     select
         f.event_id,
         f.attempt_id,
-        case when e.channel = 'job' then 'output' else 'job' end as basis,
+        f.kind,
+        f.component,
+        case when f.channel = 'job' then 'output' else 'job' end as basis,
         -- between distant stamps a line may be as late as the second of them, or the end of its run
         case
-            when e.channel = 'job' and e.ts_uncertainty_s > 60
-                then greatest(e.ts, least(e.ts + to_seconds(e.ts_uncertainty_s), w.end_ts))
-            else e.known_ts
+            when f.channel = 'job' and f.ts_uncertainty_s > 60
+                then greatest(f.ts, least(f.ts + to_seconds(f.ts_uncertainty_s), w.end_ts))
+            else f.known_ts
         end as ts
     from (from printed union all from named) as f
-    inner join live as e using (event_id)
     inner join windows as w using (attempt_id)
 ),
 
 -- runs whose own output complains of a GPU
 complaining as (
-    select distinct f.attempt_id
-    from own as f
-    inner join live as e using (event_id)
-    where f.basis = 'output' and e.kind = 'fault' and e.component like 'gpu.%'
+    select distinct attempt_id from own where basis = 'output' and kind = 'fault' and component like 'gpu.%'
 ),
 
 on_node as (
@@ -154,12 +154,12 @@ alone as (
 ),
 
 found as (
-    from own
-    union
+    select event_id, attempt_id, basis, ts from own
+    union all
     from on_shared_node
-    union
+    union all
     from shared
-    union
+    union all
     from alone
 )
 

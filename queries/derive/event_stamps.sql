@@ -13,7 +13,7 @@ with placed as (
         e.channel = 'job' and coalesce(e.ts_uncertainty_s > 60, true) as is_lent,
         e.ts_uncertainty_s,
         e.uptime_s,
-        e.message,
+        case when e.uptime_s is not null then e.message end as message,
         coalesce(e.reporter, n.node) as host,
         dated(e.local_ts, c.year, c.turn_lines, e.line_no) as local_ts,
         e.utc_offset_s,
@@ -52,6 +52,10 @@ resolved as (
 ),
 
 -- a banner says when it was printed: what stands behind it is not earlier, what stands before it not later
+banners as (
+    select distinct source_id from resolved where is_banner
+),
+
 fenced as (
     select
         *,
@@ -60,6 +64,11 @@ fenced as (
         first_value(case when is_banner then ts end ignore nulls)
             over (partition by source_id order by line_no, event_id rows between 1 following and unbounded following) as before_ts
     from resolved
+    where source_id in (from banners)
+    union all
+    select *, null, null
+    from resolved
+    where source_id not in (from banners)
 ),
 
 bounded as (

@@ -66,6 +66,7 @@ said as (
     from broken as b
     inner join event_attempts as m using (attempt_id)
     inner join events as e using (event_id)
+    where e.mark is not null
 ),
 
 lost_node as (

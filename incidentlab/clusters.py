@@ -168,6 +168,7 @@ class Cluster:
         """Pass on what became of a unit, and let the cluster forget it."""
         try:
             answer.set_result(asked.result())
+            self._seen = time.monotonic()
         except Exception as error:  # noqa: BLE001 - it is the unit's
             answer.set_exception(error)
         self._futures.discard(asked)
@@ -192,7 +193,7 @@ class Cluster:
         """Leave the cluster, and end it if it was started here."""
         if cancel and self._client.status == "running":
             with suppress(OSError, TimeoutError, CancelledError):
-                self._client.cancel(list(self._futures), force=True)
+                self._client.cancel(list(self._futures))
         self._end()
 
     def _end(self) -> None:

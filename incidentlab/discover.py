@@ -63,6 +63,7 @@ class Input:
     size: int
     modified_ns: int
     member: str | None = None
+    changed_ns: int = 0
 
     @property
     def modified_ts(self) -> datetime | None:
@@ -170,7 +171,7 @@ def _file(path: Path) -> Input | Refused:
         return Refused(_shown(path), "cannot be read: Permission denied")
     if status.st_size > max(BOMB_BYTES, BOMB_RATIO * status.st_blocks * _BLOCK_BYTES):
         return Refused(_shown(path), "almost nothing but holes, which no log is")
-    return Input(_shown(path), path.absolute(), status.st_size, status.st_mtime_ns)
+    return Input(_shown(path), path.absolute(), status.st_size, status.st_mtime_ns, changed_ns=status.st_ctime_ns)
 
 
 def _shown(path: str | Path) -> str:

@@ -1,9 +1,9 @@
 """Storms: lines that say the same again and again are folded on the way in, and counted.
 
-Lines are the same if they were written within the same ten minutes of the clock at their beginning and differ in
-nothing but this clock, and the kernel's own behind it; where that one stands alone, they are the same within 1,000
-seconds. The first few of a kind stand for themselves, the last for all others, so these keep their times. Whoever folds
-may do so in parts: folding the folded gives the same.
+Lines are the same if they were written within the same ten minutes of one day, by the clock at their beginning, and
+differ in nothing but this clock, and the kernel's own behind it. A line without a date is like no other: nobody could
+say when it was written. The first few of a kind stand for themselves, the last for all others, so these keep their
+times. Whoever folds may do so in parts: folding the folded gives the same.
 """
 
 import re
@@ -20,16 +20,15 @@ MOST_BYTES = 8 << 20
 """The same for how long these lines are together."""
 
 # Mar  5 14:03:22 gpu0412 kernel: [412345.678901] NVRM: ...   2026-03-05T14:03:22.123456+01:00 gpu0412 kernel: NVRM: ...
-# [Thu Mar  5 14:03:22 2026] NVRM: ...   [2026-03-05T14:03:22.123] error: ...   <4>[412345.678901] NVRM: ...
-# No clock is  0000:18:00.0  in front of a device's line, nor the beginning of  10:22:fd:03:aa:01
+# [Thu Mar  5 14:03:22 2026] NVRM: ...   [2026-03-05T14:03:22.123] error: ...   <4>Mar  5 14:03:22 gpu0412 kernel: ...
 _CLOCK = re.compile(
-    rb"(\n)(?:([^\n:]{0,38}(?<!\d)[0-2]\d:[0-5])\d:[0-6]\d(?![:\da-f])(?:[.,]\d{1,9})?(\S* \S+ kernel: )?"
-    rb"(?:\[ *\d{1,12}\.\d{6}\])?|((?:<\d{1,3}>)?\[ *\d*)\d{3}\.\d{6}\])"
+    rb"(\n(?:<\d{1,3}>)?\[?(?:(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]?\d |\d{4}[-/]\d\d[-/]\d\d[T _])[0-2]\d:[0-5])"
+    rb"\d:[0-5]\d(?:[.,]\d{1,9})?(?!\d)(\S* \S+ kernel: )?(?:\[ *\d{1,12}\.\d{6}\])?"
 )
 
 
 def alike(lines: bytes) -> bytes:
-    """The lines, their clocks cut to tens of minutes; one that has no clock stays as it is, and is like no other."""
+    """The lines, their clocks cut to tens of minutes; one that has none stays as it is, and is like no other."""
     # What the pattern captures is kept, as `sub` would, but without a call of Python's for each line.
     return b"".join(filter(None, _CLOCK.split(b"\n" + lines)))[1:]
 

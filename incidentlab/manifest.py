@@ -109,7 +109,7 @@ def _seen(spans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The file that the spans were read from, as it was then; without its size if it must be tried again."""
     first = spans[0]
     is_over = any(span["is_outage"] for span in spans)
-    return {"file": first["file"], "size": None if is_over else first["size"], "modified_ns": first["modified_ns"]}
+    return {"file": first["file"], "size": None if is_over else first["size"], "changed_ns": first["changed_ns"]}
 
 
 def _numbered(

@@ -195,7 +195,7 @@ READINGS = Table.of(
     path        VARCHAR  path of the source
     file        VARCHAR  path of the file it was read from; the members of an archive share one
     size        BIGINT   size of that file on the disk; NULL if it must be read again
-    modified_ns BIGINT   its modification time, in nanoseconds since 1970
+    changed_ns  BIGINT   when its content or name changed last, in nanoseconds since 1970; no program can set that
     knowledge   VARCHAR  hash of the program's version and the signatures it was read with
     source_id   VARCHAR  the content it had
     prefix      VARCHAR  what stays when it grows, as JSON; NULL if it must then be read as a whole
@@ -231,7 +231,7 @@ class Prefix(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """One row for one of the intake tables, made by a structured parser."""
+    """One row for one of the intake tables."""
 
     table: str
     values: dict[str, Any]

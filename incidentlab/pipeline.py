@@ -70,9 +70,9 @@ def add_to_warehouse(
         knowledge = run.how.knowledge
         plan = units.plan(found, knowledge, () if store else known_readings(target, knowledge))
         manifest = read(plan, run.how, where, talk, run.folder)
+        sources = _all_sources(manifest, plan, target)
         if store:
             run.how.store.put(MANIFEST, named(manifest, knowledge))
-        sources = _all_sources(manifest, plan, target)
         if plan.units or site.is_given:
             run.add(manifest, plan.unchanged)
     return sources
@@ -97,6 +97,8 @@ def add_shards(store: str, target: Path, site: Site, *, talk: Talk) -> pl.DataFr
             fault = f"is damaged or missing ({counted}); mend it with: {_filling(store)}"
             raise InputError(fault, run.how.store.url(name))
         manifest = _manifest(seen, run.how)
+        if not has_used(manifest.sources):
+            raise InputError(_nothing_used(manifest.sources))
         run.add(manifest)
     return manifest.sources
 

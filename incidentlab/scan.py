@@ -26,7 +26,7 @@ except ImportError:
 from incidentlab.folding import Storms, alike
 from incidentlab.pages import HEAD_BYTES, LINE_BYTES, Page, decoded
 from incidentlab.signatures import Signature
-from incidentlab.triggers import needs, triggers
+from incidentlab.triggers import literals, needs, triggers
 
 PATIENCE = 500
 """So often a trigger may be found in vain: deciding about so many lines costs what compiling anew does."""
@@ -221,6 +221,8 @@ class Scanner:
         vain = {number for number, count in self._vain.items() if count > PATIENCE}
         found = triggers([signature.pattern for signature in self._signatures], vain)
         self._numbers = [trigger.patterns for trigger in found]
+        without = {number for number, known in enumerate(self._signatures) if not literals(known.pattern)}
+        self._whole = vain | without
         self._engine = self._make([trigger.expression for trigger in found]) if found else None
         self._is_impatient = False
 
@@ -256,8 +258,8 @@ class Scanner:
         alone = [number for number in again if said[number] in singles or storms.is_single(said[number])]
         found += self._on_lines(page, lines, alone, storms)
         yield from sorted(found, key=lambda candidate: candidate.place)
-        for number in again:
-            storms.again(said[number], page.first_line + number, lines[number])
+        left = [number for number in again if not storms.again(said[number], page.first_line + number, lines[number])]
+        yield from self._on_lines(page, lines, [number for number in left if storms.is_single(said[number])], storms)
 
     def _on_lines(
         self, page: Page, lines: Sequence[bytes], chosen: Sequence[int], storms: Storms
@@ -292,7 +294,7 @@ class Scanner:
         named = (self._signatures[number] for number in numbers)
         matches = tuple((signature, found) for signature in named if (found := compiled(signature.pattern).search(raw)))
         if not matches:
-            self._vain.update(numbers)
+            self._vain.update(number for number in numbers if number not in self._whole)
             self._is_impatient = self._is_impatient or any(self._vain[number] == PATIENCE + 1 for number in numbers)
         return matches
 
@@ -302,7 +304,7 @@ class Scanner:
         windows: dict[int, set[int]] = {}
         for hit in hits:
             place = hit >> _NUMBER_BITS
-            if not start <= place < end:
+            if not start <= place <= end:
                 yield from _in_order(start, end, windows)
                 start, end = _text_bounds(data, place)
                 windows = {}
@@ -316,7 +318,7 @@ def _in_order(start: int, end: int, windows: dict[int, set[int]]) -> Iterator[tu
 
 def _said(data: bytes, start: int, end: int) -> bytes | None:
     """What a whole line says, see `alike`, if such lines may be folded; a state of a progress bar is no line."""
-    if data[start - 1 : start] not in {b"", b"\n"} or data[end : end + 1] == b"\r":
+    if end - start > HEAD_BYTES or data[start - 1 : start] not in {b"", b"\n"} or data[end : end + 1] == b"\r":
         return None
     line = data[start:end]
     said = alike(line)

@@ -1,5 +1,6 @@
 """Sources of lines: where signatures match, a line becomes rows; the headers of its lines tell about the source."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -69,13 +70,15 @@ class Search:
         self._tally.repeated(covered)
         for line_no, line, kind in kept:
             self._again(kind, line_no, line, 1)
-        self._tally.done(page.last_line)
+        # A line without an end may go on, and is counted once.
+        self._tally.done(page.last_line - (not page.data.endswith(b"\n")))
         self._neighbours.end(page)
         if self._storms.is_full:
             self._tell()
 
     def _part(self, account: "Account") -> Part:
         self._tell()
+        self._tally.done(sys.maxsize)
         said, self._witness = self._witness, Witness()
         matched, unparsed = self._tally.taken()
         name = self._head.name if self._head else "plain"
@@ -101,6 +104,7 @@ class Search:
         hit = min(found.start for _, found in candidate.matches)
         prefix = envelopes.peel(candidate.text, self._head, hit)
         self._witness.hear(prefix, candidate.line_no)
+        has_clock = prefix.stamp is not None
         if prefix.stamp:
             self._neighbours.note(page.offset + candidate.place, prefix.stamp)
         else:
@@ -115,10 +119,10 @@ class Search:
             self._tally.row(row)
         if not candidate.said:
             return
-        if candidate.is_single:
+        if candidate.is_single or not has_clock:
             self._storms.add_single(candidate.said)
         else:
-            self._storms.add(candidate.said, (prefix.channel, rows))
+            self._storms.add(candidate.said, (prefix.channel, rows, len(candidate.text) - hit))
 
     def _tell(self) -> None:
         """The last line of each kind becomes the rows of the first, at its own time, and stands for the others."""
@@ -127,8 +131,9 @@ class Search:
 
     def _again(self, kind: Kind, line_no: int, line: bytes, count: int) -> None:
         """A line that is like the first of its kind, and stands for `count` such lines."""
-        channel, rows = kind.rows
-        stamp = envelopes.peel(decoded(line), self._head).stamp
+        channel, rows, behind = kind.rows
+        text = decoded(line)
+        stamp = envelopes.peel(text, self._head, len(text) - behind).stamp
         self._witness.count(channel, stamp, line_no, count)
         if line_no > 0:
             for row in rows:

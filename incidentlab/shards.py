@@ -103,7 +103,7 @@ class _Intake:
             self._refused(span)
             return
         item = span.item
-        self._file = {"file": item.path, "size": item.size, "modified_ns": item.modified_ns}
+        self._file = {"file": item.path, "size": item.size, "changed_ns": item.changed_ns}
         try:
             with item.open() as file:
                 if span.start or span.stop is not None:

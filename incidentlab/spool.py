@@ -48,7 +48,7 @@ PARTS = Table.of(
     path        VARCHAR    path of the source
     file        VARCHAR    file it was read from
     size        BIGINT     size of that file on the disk
-    modified_ns BIGINT     its modification time
+    changed_ns  BIGINT     when its content or name changed last
     start       BIGINT     first byte of the span within the source
     known_id    VARCHAR    source that the span goes on from
     known       VARCHAR    what was known of the source before the span, as JSON

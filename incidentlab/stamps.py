@@ -77,7 +77,7 @@ def of_parts(date: tuple[int | None, int | str, int | str], clock: str, fraction
 @lru_cache(maxsize=1024)
 def _midnight(year: int | None, month: int | str, day: int | str) -> datetime:
     number = _MONTHS.get(month, 0) if isinstance(month, str) and month.isalpha() else int(month)
-    return _UNIX.replace(year or PLACEHOLDER_YEAR, number, int(day))
+    return _UNIX.replace(PLACEHOLDER_YEAR if year is None else year, number, int(day))
 
 
 def _sane(stamp: Stamp) -> Stamp | None:

@@ -7,6 +7,9 @@ from typing import Any
 from incidentlab.model import Row
 from incidentlab.parsers import Unparsed
 
+_IDENTITIES = {"events": ("signature", "node"), "progress": ("kind", "step", "loss", "step_time_s", "local_ts")}
+"""What makes a second row of one line another one; parts of a line without an end overlap."""
+
 OPEN_LINES = 20_000
 """So many lines may be open at a time, where nobody says when a page is done."""
 
@@ -27,13 +30,13 @@ class Tally:
     _seen: set[tuple[Any, ...]] = field(default_factory=set)
 
     def row(self, row: Row) -> None:
-        """A row that was made; the second of one signature and node on one line is a repetition of the first."""
+        """A row that was made; one that says again what another of its line says is a repetition of that."""
         line_no = row.values["line_no"]
         if line_no != self._line_no:
             self._line_no = line_no
             self._seen.clear()
-        if row.table == "events":
-            identity = (row.values.get("signature"), row.values.get("node"))
+        if row.table in _IDENTITIES:
+            identity = tuple(map(row.values.get, _IDENTITIES[row.table]))
             if identity in self._seen:
                 return
             self._seen.add(identity)

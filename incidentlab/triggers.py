@@ -16,6 +16,9 @@ from typing import Any
 LEAST_CHARS = 5
 """Shorter literals (`INFO`, ` error: `) occur everywhere: the pattern itself is the better trigger."""
 
+_BEYOND_ASCII = r"(?:^|[\x00-\x7f])[\x80-\xff]"
+"""Begins what is no ASCII. There no pattern is a trigger of its own: it is searched in bytes, and means characters."""
+
 _PRICE = 0.2
 """What each further alternative costs, in characters: more of them are found more often."""
 
@@ -36,10 +39,20 @@ def triggers(patterns: Sequence[str], whole: Collection[int] = ()) -> tuple[Trig
     owners: dict[str, list[int]] = {}
     for number, pattern in enumerate(patterns):
         found = () if number in whole else literals(pattern)
-        expressions = [re.escape(literal) for literal in found] or [unnamed(pattern)]
+        expressions = [re.escape(literal) for literal in found] or _own(pattern)
         for expression in expressions:
             owners.setdefault(expression, []).append(number)
     return tuple(Trigger(expression, tuple(numbers)) for expression, numbers in owners.items())
+
+
+def _own(pattern: str) -> list[str]:
+    """What finds the lines of a pattern without a telling text: itself, where bytes are characters.
+
+    The ends of lines are left out: a state of a progress bar has them as well, between carriage returns.
+    """
+    if not pattern.isascii():
+        return [re.escape(text) for text in max(needs(pattern), key=_worth, default=())] or [r"\S"]
+    return [unnamed(pattern).replace("(?m:^)", "").replace("(?m:$)", ""), _BEYOND_ASCII]
 
 
 def unnamed(pattern: str) -> str:

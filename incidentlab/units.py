@@ -36,7 +36,7 @@ class Reading:
     path: str
     file: str
     size: int | None
-    modified_ns: int | None
+    changed_ns: int | None
     source_id: str
     prefix: Part | None = None
 
@@ -117,7 +117,7 @@ def _is_unchanged(item: Input | Refused, known: _Known) -> bool:
     if isinstance(item, Refused):
         return False
     earlier = known.by_file.get(item.path, ())
-    return bool(earlier) and all((old.size, old.modified_ns) == (item.size, item.modified_ns) for old in earlier)
+    return bool(earlier) and all((old.size, old.changed_ns) == (item.size, item.changed_ns) for old in earlier)
 
 
 def _spans(item: Input | Refused, known: _Known) -> Iterator[Span | Refused]:
@@ -200,7 +200,7 @@ def _unit(basis: str, spans: Sequence[Span | Refused]) -> Unit:
 def _identity(span: Span) -> str:
     item = span.item
     known = (span.known.source_id, msgspec.json.encode(span.known.prefix).decode()) if span.known else None
-    return repr((item.path, item.size, item.modified_ns, span.start, span.stop, known))
+    return repr((item.path, item.size, item.changed_ns, span.start, span.stop, known))
 
 
 def readings_of(rows: Iterable[Sequence[Any]]) -> list[Reading]:

@@ -1,7 +1,7 @@
 """The folder beside a warehouse where a new one is made, by one process at a time.
 
-What is finished in it appears by renaming. The shards of a run that was killed or interrupted stay, so that the next
-one goes on from there; everything else of it is thrown away.
+What is finished in it appears by renaming. The shards of a run that was killed or interrupted, or
+lost its cluster, stay, so that the next one goes on from there; everything else of it is thrown away.
 """
 
 import fcntl
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from incidentlab.errors import WarehouseError
+from incidentlab.errors import OutageError, WarehouseError
 
 SHARDS = "shards"
 """The folder of the shards within it."""
@@ -30,7 +30,7 @@ def workshop(target: Path) -> Iterator[Path]:
     try:
         _clear(folder)
         yield folder
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, OutageError):
         if not any((folder / SHARDS).rglob("*.parquet")):
             shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -78,6 +78,29 @@ def test_lines_without_a_clock_are_never_folded():
     assert [row["line_no"] for row in rows_of(f"{XID}\n".encode() * 20)[0]] == list(range(1, 21))
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Feb 31 14:03:{:02d} gpu1 kernel: " + XID,
+        "2026-02-30T14:03:{:02d} gpu1 kernel: " + XID,
+        "14:03:{:02d} " + XID,
+        "[  412.{:06d}] " + XID,
+    ],
+)
+def test_what_names_no_instant_of_a_day_is_never_folded(line):
+    """Such a clock is that of every boot, or of every day, or of none."""
+    data = "".join(line.format(second) + "\n" for second in range(20)).encode()
+    assert [row["line_no"] for row in rows_of(data)[0]] == list(range(1, 21))
+
+
+def test_a_repetition_has_its_own_time_behind_a_quotation():
+    """What is glued into another line keeps the clock of the glued one, first as last."""
+    bar = " 12%|#         | 5/40 " + "Mar  5 14:03:{:02d} gpu1 kernel: " + XID
+    data = "".join(f"Mar  5 14:00:{n:02d} n1 train: " + bar.format(n) + "\n" for n in range(20)).encode()
+    rows, _ = rows_of(data)
+    assert [(row["line_no"], row["local_ts"].second) for row in rows] == [(n + 1, n) for n in range(20)]
+
+
 def test_where_a_storm_is_cut_does_not_show(tmp_path, monkeypatch):
     """Ranges fold for themselves; in the warehouse a storm that lies in several of them is one."""
     monkeypatch.setattr(pages, "GRID_BYTES", 4 * codecs.BLOCK_BYTES)
@@ -106,12 +129,14 @@ def test_where_a_storm_is_cut_does_not_show(tmp_path, monkeypatch):
         ("Mar  5 14:03:22 g kernel: x", "Mar  5 14:03:22 h kernel: x", False),
         ("2026-03-05T14:03:22.5+01:00 g a[1]: x", "2026-03-05T14:03:23.123+01:00 g a[1]: x", True),
         ("2026-03-05T14:03:22.5+01:00 g a[1]: x", "2026-03-05T14:03:22.5+01:00 g a[2]: x", False),
-        ("[ 1234.000001] x", "[ 1999.999999] x", True),
+        ("[ 1234.000001] x", "[ 1235.000001] x", False),
+        ("14:03:22 x", "14:03:23 x", False),
+        ("job 5 ran 10:00:12 of 12:00:00", "job 5 ran 10:00:13 of 12:00:00", False),
+        ("health says Mar  5 14:03:01 g kernel: x", "health says Mar  5 14:03:02 g kernel: x", False),
         ("nvidia 0000:18:00.0: x", "nvidia 0000:19:00.0: x", False),
         ("[ 5264.2 <    0.010291>] nvidia 0000:18:00.0: x", "[ 5264.2 <    0.010291>] nvidia 0000:19:01.0: x", False),
         ("port 10:22:33:03:aa:01 x", "port 10:23:34:03:aa:01 x", False),
         ("Mar  5 14:03:22.123 g kernel: x", "Mar  5 14:03:22,5 g kernel: x", True),
-        ("[ 1234.000001] x", "[ 2301.000001] x", False),
         ("Mar  5 14:03:22 g s: at 14:05:01", "Mar  5 14:03:22 g s: at 14:05:02", False),
         ("[Thu Mar  5 14:03:22 2026] x", "[Thu Mar  5 14:03:23 2026] x", True),
     ],

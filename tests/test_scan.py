@@ -165,8 +165,24 @@ def test_a_pattern_that_would_take_for_ever_decides_at_once():
 
 def test_a_pattern_beyond_hyperscan_is_searched_by_re2():
     """A site's own pattern that only one of the engines takes is no reason to stop."""
-    end = signature("end", r"(?:stop(?m:$))\s")
+    end = signature("end", r"(?:stop$)\s")
     assert isinstance(Scanner((end,))._engine, Re2)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"(?m:^)[0-9]+ of [0-9]+ lost", "bar 3%\r5 of 8 lost"),
+        (r"tep \d+.{1,20}?oss", "Step 45 |██████████| loss"),
+        (r"(?i)übertemperatur", "die ÜBERTEMPERATUR"),
+        (r"\d ?°?C!", "85 C!"),
+    ],
+)
+def test_a_pattern_without_a_trigger_finds_what_it_means(engine, pattern, text):
+    """It is meant in characters, and begins where a state of a progress bar begins."""
+    chosen = Scanner((signature("own", pattern),), engine)
+    assert [candidate.line_no for candidate in chosen.candidates(Page(f"x\n{text}\n".encode(), 1, 0), Storms())] == [2]
 
 
 def test_lines_before_a_place_stop_where_they_are_known():

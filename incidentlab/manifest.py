@@ -6,7 +6,7 @@ A source may have been read in several spans, by several workers, and in part lo
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import groupby, takewhile
+from itertools import groupby, islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,9 @@ KEPT = Table.of(
     """,
 )
 
+BATCH_SOURCES = 2_000
+"""So many sources are held as objects, which take some kilobytes each, before they become rows of a table."""
+
 _PARTS = msgspec.json.Decoder(list[Part])
 _PART = msgspec.json.Decoder(Part)
 
@@ -60,16 +63,28 @@ class Manifest:
 
 def assembled(parts: pl.DataFrame, knowledge: str) -> Manifest:
     """The manifest from the `parts` of all units; sources are in the order of their paths."""
-    rows = parts.sort("path", "start", nulls_last=False).rows(named=True)
-    made = [_source(path, list(spans), knowledge) for path, spans in groupby(rows, key=lambda span: span["path"])]
+    rows = parts.sort("path", "start", nulls_last=False).iter_rows(named=True)
+    made = (_source(path, list(spans), knowledge) for path, spans in groupby(rows, key=lambda span: span["path"]))
+    batches = [_tables(()), *map(_tables, iter(lambda: list(islice(made, BATCH_SOURCES)), []))]
+    sources, spans, kept, readings = map(pl.concat, zip(*batches, strict=True))
     names = sorted(set(parts["shards"].explode().drop_nulls()))
     return Manifest(
+        sources,
+        spans,
+        kept,
+        readings,
+        {table: list(group) for table, group in groupby(names, key=lambda name: name.partition("/")[0])},
+        sorted(set(parts["unit"])),
+    )
+
+
+def _tables(made: Sequence["_Source"]) -> tuple[pl.DataFrame, ...]:
+    """The tables of some sources, in the order of the manifest's."""
+    return (
         frame(SOURCES, [source.row for source in made]),
         frame(SPANS, [span for source in made for span in source.spans]),
         frame(KEPT, [source.kept for source in made if source.kept]),
         frame(READINGS, [source.reading for source in made]),
-        {table: list(group) for table, group in groupby(names, key=lambda name: name.partition("/")[0])},
-        sorted(set(parts["unit"])),
     )
 
 

@@ -20,6 +20,9 @@ _CONFIG = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",  # a missing table is missing, whatever Python calls by its name
 }
+_MEMORY = "2GB"
+"""What DuckDB may take to build a warehouse; beyond it, it works on the disk: a million events need half of that."""
+
 _STORAGE = "storage_version 'v1.0.0', recovery_mode no_wal_writes"  # what is not finished is never recovered
 _BOX = {"enable_external_access": "false", "lock_configuration": "true"}
 
@@ -85,7 +88,7 @@ def publishing(target: Path, workshop: Path | None, old: Path | None) -> Iterato
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=workshop or target.parent) as folder:
         fresh = Path(folder) / "fresh.duckdb"
-        con = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": folder})
+        con = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": folder, "memory_limit": _MEMORY})
         try:
             con.execute("set TimeZone = 'UTC'")
             con.execute(f"attach {literal(str(fresh))} as fresh ({_STORAGE})")

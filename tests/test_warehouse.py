@@ -105,6 +105,13 @@ def test_few_rows_make_what_many_threads_make(tmp_path: Path, monkeypatch: pytes
     assert contents[0] == contents[1]
 
 
+def test_a_build_takes_two_gigabytes_and_then_the_disk(tmp_path: Path):
+    """However many events there are, the rest of the machine's memory stays free."""
+    with warehouse.publishing(tmp_path / "w.duckdb", None, None) as con:
+        [[limit]] = con.execute("select current_setting('memory_limit')").fetchall()
+    assert limit == "1.8 GiB"
+
+
 def test_nothing_is_logged_beside_a_file_that_is_thrown_away_when_unfinished(tmp_path: Path):
     """What is committed on the way to a new warehouse is written once, into that file alone."""
     with warehouse.publishing(tmp_path / "w.duckdb", None, None) as con:

@@ -31,22 +31,30 @@ own as (
     where utc_offset_s is not null
 ),
 
--- the year in which the last stamp falls into the span of dated stamps, else the latest that the file's date allows
-framed as (
-    select
-        l.source_id,
-        max(y.year) filter (
-            where try_cast(y.year || strftime(l.last_ts, '-%m-%d') as date) between f.first_day - 2 and f.last_day + 2
-        ) as in_frame,
-        max(y.year) filter (
-            where try_cast(y.year || strftime(l.last_ts, '-%m-%d') as date) <= u.modified_ts::date + 1
-        ) as by_file_date
+yearless as (
+    select l.source_id, k.cluster, l.last_ts::date as last_day, u.modified_ts::date as file_day
     from year_turns as l
     inner join used as u using (source_id)
     inner join source_clusters as k using (source_id)
+),
+
+-- the year in which the last stamp falls into the span of dated stamps, else the latest that the file's date allows;
+-- asked once for all sources with the same days
+framed as (
+    select
+        l.cluster,
+        l.last_day,
+        l.file_day,
+        max(y.year) filter (
+            where try_cast(y.year || strftime(l.last_day, '-%m-%d') as date) between f.first_day - 2 and f.last_day + 2
+        ) as in_frame,
+        max(y.year) filter (
+            where try_cast(y.year || strftime(l.last_day, '-%m-%d') as date) <= l.file_day + 1
+        ) as by_file_date
+    from (select distinct cluster, last_day, file_day from yearless) as l
     left join year_frame as f using (cluster)
     cross join (select unnest(range(1990, 2100)) as year) as y
-    group by l.source_id
+    group by l.cluster, l.last_day, l.file_day
 ),
 
 configured as (
@@ -74,7 +82,9 @@ cross join configured as c
 left join ruled as r using (source_id)
 left join own as o using (source_id)
 left join output_zones as z using (source_id)
-left join framed as f using (source_id)
+left join yearless as l using (source_id)
+left join framed as f
+    on l.cluster = f.cluster and l.last_day is not distinct from f.last_day and l.file_day is not distinct from f.file_day
 left join year_turns as y using (source_id)
 left join zone_shifts as a using (source_id)
 order by u.source_id

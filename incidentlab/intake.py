@@ -198,6 +198,7 @@ def sources_of(con: duckdb.DuckDBPyConnection, files: Collection[str]) -> list[t
 
 
 def readings(con: duckdb.DuckDBPyConnection, knowledge: str) -> list[tuple[object, ...]]:
-    """What an open warehouse knows of its sources that were read with this knowledge: rows of `readings`."""
+    """What an open warehouse knows of its sources that were read with this knowledge: rows of `readings`, and bytes."""
     columns = ", ".join(name for name in READINGS.names if name != "knowledge")
-    return con.execute(f"select {columns} from intake.readings where knowledge = ?", [knowledge]).fetchall()
+    asked = f"select {columns}, bytes from intake.readings inner join intake.sources using (path, source_id)"
+    return con.execute(f"{asked} where knowledge = ?", [knowledge]).fetchall()

@@ -73,7 +73,7 @@ def add_to_warehouse(
         sources = _all_sources(manifest, plan, target)
         if store:
             run.how.store.put(MANIFEST, named(manifest, knowledge))
-        if plan.units or site.is_given:
+        if plan.units or plan.has_lost_names or site.is_given:
             run.add(manifest, plan.unchanged)
     return sources
 

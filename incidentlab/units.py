@@ -4,10 +4,10 @@ What was read before is not read again: a file that looks as it did is passed ov
 own name or one it was rotated to, is read on from where it ended.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 from blake3 import blake3
@@ -17,7 +17,7 @@ from incidentlab.codecs import BLOCK_BYTES, open_stream
 from incidentlab.discover import Input, Refused
 from incidentlab.pages import LOOK_AHEAD
 from incidentlab.parsers import HEAD_BYTES
-from incidentlab.parts import Part
+from incidentlab.parts import Part, chain
 
 UNIT_BYTES = 64 << 20
 """About how much one unit reads; a multiple of the grid that content is cut by."""
@@ -31,7 +31,7 @@ FILE_BYTES = 32 << 10
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A source as it was read last; see `model.READINGS`."""
+    """A source as it was read last; see `model.READINGS`. `bytes` are those of its content."""
 
     path: str
     file: str
@@ -39,6 +39,7 @@ class Reading:
     changed_ns: int | None
     source_id: str
     prefix: Part | None = None
+    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +75,34 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The units to read, and the paths of files that need not be read."""
+    """The units to read, and the paths of files that need not be read; whether content of these has lost a name."""
 
     units: tuple[Unit, ...]
     unchanged: tuple[str, ...] = ()
+    has_lost_names: bool = False
 
 
 @dataclass(slots=True)
 class _Known:
-    """Earlier readings by file, and by the beginning of their content and the place and digest of its last block.
+    """Earlier readings by file, and by the beginning of their content and the place and digest of their prefix's end.
 
     What several logs begin with alike, such as the lines of a boot, tells nothing of how they go on.
     """
 
     by_file: dict[str, list[Reading]] = field(default_factory=dict)
-    by_head: dict[str, dict[tuple[int, str], Reading]] = field(default_factory=dict)
+    by_head: dict[str, dict[tuple[int, str], dict[str, Reading]]] = field(default_factory=dict)
 
     def add(self, known: Reading) -> None:
         self.by_file.setdefault(known.file, []).append(known)
         if known.prefix:
             end = (known.prefix.bytes, known.prefix.last_block)
-            self.by_head.setdefault(known.prefix.heads[_HEAD], {})[end] = known
+            ends = self.by_head.setdefault(known.prefix.heads[_HEAD], {})
+            ends.setdefault(end, {})[known.source_id] = known
+
+    def lost_names(self, unchanged: Collection[str]) -> bool:
+        """Whether content of the `unchanged` files had names of which none is among them."""
+        kept = {old.source_id for path in unchanged for old in self.by_file[path]}
+        return any(old.source_id in kept for path in self.by_file.keys() - unchanged for old in self.by_file[path])
 
 
 _HEAD = (HEAD_BYTES // content.FIRST_HEAD_BYTES).bit_length() - 1
@@ -110,7 +118,8 @@ def plan(found: Sequence[Input | Refused], knowledge: str, readings: Iterable[Re
     spans = [span for item in fresh for span in _spans(item, known)]
     units = [_unit(knowledge, group) for group in _grouped(spans)]
     unchanged = {item.path for item in found} - {item.path for item in fresh}
-    return Plan(tuple(sorted(units, key=lambda unit: (-unit.size, unit.key))), tuple(sorted(unchanged)))
+    by_size = sorted(units, key=lambda unit: (-unit.size, unit.key))
+    return Plan(tuple(by_size), tuple(sorted(unchanged)), known.lost_names(unchanged))
 
 
 def _is_unchanged(item: Input | Refused, known: _Known) -> bool:
@@ -136,7 +145,7 @@ def _spans(item: Input | Refused, known: _Known) -> Iterator[Span | Refused]:
 
 
 def _earlier(item: Input, known: _Known) -> Reading | None:
-    """The longest reading of content that `item` goes on from: its first and its last bytes are where they were."""
+    """The longest reading of content that `item` begins with."""
     if item.size < HEAD_BYTES or not known.by_head:
         return None
     try:
@@ -145,11 +154,22 @@ def _earlier(item: Input, known: _Known) -> Reading | None:
             most = item.size - LOOK_AHEAD * BLOCK_BYTES
             for end in sorted({end for end, _ in ends if end <= most}, reverse=True):
                 file.seek(end - BLOCK_BYTES)
-                if found := ends.get((end, blake3(file.read(BLOCK_BYTES)).hexdigest())):
-                    return found
+                for old in ends.get((end, blake3(file.read(BLOCK_BYTES)).hexdigest()), {}).values():
+                    if _goes_on(file, old):
+                        return old
     except OSError:
         pass
     return None
+
+
+def _goes_on(file: IO[bytes], old: Reading) -> bool:
+    """Whether a file that begins with the prefix of a reading begins with all of its content."""
+    if not old.prefix or old.bytes is None:
+        return False
+    file.seek(old.prefix.bytes)
+    tail = file.read(old.bytes - old.prefix.bytes)
+    blocks = (blake3(tail[place : place + BLOCK_BYTES]).hexdigest() for place in range(0, len(tail), BLOCK_BYTES))
+    return chain(old.prefix.blocks + "".join(blocks)).startswith(old.source_id)
 
 
 def _is_cuttable(item: Input) -> bool:
@@ -204,8 +224,8 @@ def _identity(span: Span) -> str:
 
 
 def readings_of(rows: Iterable[Sequence[Any]]) -> list[Reading]:
-    """Rows of `readings`, as the warehouse gives them."""
+    """Readings from the rows that `intake.readings` gives."""
     return [
-        Reading(path, file, size, time, source, msgspec.json.decode(prefix, type=Part) if prefix else None)
-        for path, file, size, time, source, prefix in rows
+        Reading(path, file, size, time, source, msgspec.json.decode(prefix, type=Part) if prefix else None, length)
+        for path, file, size, time, source, prefix, length in rows
     ]

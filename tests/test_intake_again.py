@@ -61,6 +61,18 @@ def test_a_log_that_was_renamed_has_its_new_name(incidentlab: Run, tmp_path: Pat
     assert sources(incidentlab) == [["logs/b.log", "used", None, 3, 3]]
 
 
+def test_a_copy_counts_when_the_other_one_is_gone(incidentlab: Run, tmp_path: Path) -> None:
+    """Nothing has to be read for that, and still the warehouse names the file that is there."""
+    (tmp_path / "logs").mkdir()
+    for name in ("a.log", "b.log"):
+        (tmp_path / "logs" / name).write_text(lines(0, 3))
+    assert incidentlab("ingest", "logs").code == 0
+    (tmp_path / "logs" / "a.log").unlink()
+    assert incidentlab("ingest", "logs").code == 0
+
+    assert sources(incidentlab) == [["logs/b.log", "used", None, 3, 3]]
+
+
 def test_a_log_that_was_cut_counts_once(incidentlab: Run, tmp_path: Path) -> None:
     """What it held stays, and what is left of it is a part of that; when it goes on otherwise, it is another one."""
     for text in (lines(0, 9), lines(0, 5)[:-20]):
@@ -127,6 +139,17 @@ def test_logs_that_begin_alike_are_each_read_on(incidentlab: Run, tmp_path: Path
     spans = [span for unit in plan.units for span in unit.spans]
     assert {span.item.path: span.known.path for span in spans} == {name: name for name in texts}
     assert all(len(texts[span.item.path]) - span.start < 3 * BLOCK_BYTES for span in spans)
+
+
+def test_what_only_begins_as_an_earlier_log_takes_nothing_from_it(incidentlab: Run, tmp_path: Path) -> None:
+    """A large log that is cut near its end and goes on otherwise shares its blocks, not its last lines: both count."""
+    chatter = "".join(f"Mar  5 14:04:00 gpu0412 sshd[{number}]: hello\n" for number in range(60_000))
+    for end in (lines(0, 3), lines(10, 3 * BLOCK_BYTES // 80)):
+        (tmp_path / "a.log").write_text(chatter + end)
+        assert incidentlab("ingest", "a.log").code == 0
+
+    assert [source[1] for source in sources(incidentlab)] == ["used", "used"]
+    assert rows(incidentlab, "select count(*) from events where message like '%pid=2,%'") == [[1]]
 
 
 @pytest.mark.parametrize("store", [(), ("--shards", "shards")])

@@ -9,7 +9,6 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from itertools import chain
 
 from msgspec.structs import replace
 
@@ -36,9 +35,9 @@ class Neighbours:
     is seen here, nearest first.
     """
 
-    def __init__(self, read: Callable[[str], Stamp | None], earlier: Callable[[], Iterable[bytes]]) -> None:
+    def __init__(self, read: Callable[[str], Stamp | None], earlier: Iterable[bytes]) -> None:
         self._read = read
-        self._earlier = chain.from_iterable(pages() for pages in (earlier,))  # not asked before it must be
+        self._earlier = iter(earlier)
         self._seen_until = 0
         self._last: Stamp | None = None
         self._last_at = 0

@@ -18,7 +18,17 @@ _ANCHORS = {
 _OF_LINES = {ops.AT_BEGINNING, ops.AT_END}
 """With the flag `m` these stand for the ends of a line, and not for those of a page."""
 
+UNREADABLE = (re.error, Warning, OverflowError, RecursionError)
+"""What `parsed` raises."""
+
 _LINE_ENDS = {ord("\n"): r"\n", ord("\r"): r"\r"}
+
+
+def parsed(pattern: str) -> Any:
+    """The parse tree of a pattern; one of UNREADABLE where Python refuses it or reads it otherwise than the engines."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # for what Python finds doubtful
+        return _parser.parse(pattern)
 
 
 def faults(pattern: str) -> Iterator[str]:
@@ -27,10 +37,9 @@ def faults(pattern: str) -> Iterator[str]:
     quiet.log_errors = False
     try:
         compiled = re2.compile(pattern, quiet)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what Python finds doubtful it reads otherwise than the engines
-            re.compile(pattern)
-    except (re.error, re2.error, Warning, OverflowError, RecursionError) as error:
+        parsed(pattern)
+        re.compile(pattern)
+    except (re2.error, *UNREADABLE) as error:
         words = error.args[0]
         yield f"{pattern!r} is no regular expression: {words.decode() if isinstance(words, bytes) else words}"
         return
@@ -48,7 +57,7 @@ def line_faults(pattern: str) -> Iterator[str]:
     yield from found
     if found:
         return
-    tree = _parser.parse(pattern)
+    tree = parsed(pattern)
     for place in sorted(set(_places(tree, bool(tree.state.flags & re.MULTILINE)))):
         way_out = ", or write (?m:^) if the raw line begins there" if place == "^" else ""
         yield f"{pattern!r} has {place}, but whole pages are searched: leave it out{way_out}"

@@ -97,8 +97,7 @@ def add_shards(store: str, target: Path, site: Site, *, talk: Talk) -> pl.DataFr
             fault = f"is damaged or missing ({counted}); mend it with: {_filling(store)}"
             raise InputError(fault, run.how.store.url(name))
         manifest = _manifest(seen, run.how)
-        if not has_used(manifest.sources):
-            raise InputError(_nothing_used(manifest.sources))
+        _check_used(manifest.sources)
         run.add(manifest)
     return manifest.sources
 
@@ -157,8 +156,7 @@ def _run(target: Path, site: Site, talk: Talk, store: str | None = None) -> Iter
 def _all_sources(manifest: Manifest, plan: Plan, target: Path) -> pl.DataFrame:
     """What was read now and what need not be read again; `InputError` if nothing of it can be used."""
     sources = pl.concat([manifest.sources, known_sources(target, plan.unchanged)]).sort("path")
-    if not has_used(sources):
-        raise InputError(_nothing_used(sources))
+    _check_used(sources)
     return sources
 
 
@@ -263,11 +261,13 @@ def has_used(sources: pl.DataFrame) -> bool:
     return bool(((sources["status"] == "used") & sources["lines"].is_not_null()).any())
 
 
-def _nothing_used(sources: pl.DataFrame) -> str:
-    """Why a reading came to nothing: the first reasons by file."""
+def _check_used(sources: pl.DataFrame) -> None:
+    """Raise `InputError` with the first reasons by file if a reading came to nothing."""
+    if has_used(sources):
+        return
     reasons = [f"{path}: {reason}" for path, reason in sources.select("path", "reason").head(3).iter_rows()]
     more = f"; and {sources.height - 3} more" if sources.height > 3 else ""  # noqa: PLR2004 - as many as are shown
-    return f"nothing recognisable to read ({'; '.join(reasons)}{more})"
+    raise InputError(f"nothing recognisable to read ({'; '.join(reasons)}{more})")
 
 
 def site_signatures(site: Site) -> tuple[Signature, ...]:

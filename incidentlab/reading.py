@@ -54,7 +54,7 @@ def read_range(file: IO[bytes], start: int, stop: int | None, scanner: Scanner, 
     The range begins and ends where content may be cut, see `content.ranged`; it may be empty.
     """
     content = ranged(file, start, stop)
-    return _read(content, scanner, emit, lambda: pages_before(file, content.lead)) if content else []
+    return _read(content, scanner, emit, pages_before(file, content.lead)) if content else []
 
 
 def is_cuttable(head: bytes) -> bool:
@@ -70,13 +70,13 @@ def _has_own_lines(envelope: Envelope | None) -> bool:
     return envelope is None or envelope.is_cuttable
 
 
-def _read(content: Content, scanner: Scanner, emit: Emit, earlier: Callable[[], Iterable[bytes]] = tuple) -> list[Part]:
+def _read(content: Content, scanner: Scanner, emit: Emit, earlier: Iterable[bytes] = ()) -> list[Part]:
     tally = Tally(emit)
     if parser := parsers.recognise(content.head):
         return _hashed([_read_structured(parser, content, tally)], content)
     envelope = envelopes.recognise(_shown(content.head))
     rewrite = envelope.rewriter() if envelope and envelope.rewriter else None
-    search = Search(scanner, envelope, tally, lambda: (plain(page, rewrite) for page in earlier()))
+    search = Search(scanner, envelope, tally, (plain(page, rewrite) for page in earlier))
     parts = list(
         search.read(pages(content, rewrite, start=content.lead, stop=content.stop, leads_in=content.start > 0))
     )

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -26,9 +26,7 @@ SAMPLE_LINES = 200
 class Search:
     """Reading a source line by line where signatures match."""
 
-    def __init__(
-        self, scanner: Scanner, head: Envelope | None, tally: Tally, earlier: Callable[[], Iterable[bytes]] = tuple
-    ) -> None:
+    def __init__(self, scanner: Scanner, head: Envelope | None, tally: Tally, earlier: Iterable[bytes] = ()) -> None:
         self._scanner = scanner
         self._head = head
         self._tally = tally
@@ -104,9 +102,9 @@ class Search:
         hit = min(found.start for _, found in candidate.matches)
         prefix = envelopes.peel(candidate.text, self._head, hit)
         self._witness.hear(prefix, candidate.line_no)
-        has_clock = prefix.stamp is not None
-        if prefix.stamp:
-            self._neighbours.note(page.offset + candidate.place, prefix.stamp)
+        own = prefix.stamp
+        if own:
+            self._neighbours.note(page.offset + candidate.place, own)
         else:
             prefix = replace(prefix, stamp=self._neighbours.lend(page, candidate.place))
 
@@ -119,7 +117,7 @@ class Search:
             self._tally.row(row)
         if not candidate.said:
             return
-        if candidate.is_single or not has_clock:
+        if candidate.is_single or not own:
             self._storms.add_single(candidate.said)
         else:
             self._storms.add(candidate.said, (prefix.channel, rows, len(candidate.text) - hit))

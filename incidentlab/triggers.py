@@ -5,13 +5,13 @@ hundredth of the time. A pattern without a telling literal is its own trigger.
 """
 
 import re
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from re import _constants as ops  # type: ignore[attr-defined] # the only parser of patterns that Python has
-from re import _parser  # type: ignore[attr-defined]
 from typing import Any
+
+from incidentlab.patterns import UNREADABLE, parsed
 
 LEAST_CHARS = 5
 """Shorter literals (`INFO`, ` error: `) occur everywhere: the pattern itself is the better trigger."""
@@ -78,10 +78,8 @@ def needs(pattern: str) -> tuple[tuple[str, ...], ...]:
     (('Xid (',), ('): ',), ('119', '79'), (', ',))
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what Python finds doubtful it may read otherwise than the engines
-            tree = _parser.parse(pattern)
-    except (re.error, Warning, OverflowError, RecursionError):
+        tree = parsed(pattern)
+    except UNREADABLE:
         return ()
     if tree.state.flags & re.IGNORECASE or "(?i" in pattern:
         return ()

@@ -167,8 +167,8 @@ def _goes_on(file: IO[bytes], old: Reading) -> bool:
     if not old.prefix or old.bytes is None:
         return False
     file.seek(old.prefix.bytes)
-    tail = file.read(old.bytes - old.prefix.bytes)
-    blocks = (blake3(tail[place : place + BLOCK_BYTES]).hexdigest() for place in range(0, len(tail), BLOCK_BYTES))
+    sizes = (min(BLOCK_BYTES, old.bytes - place) for place in range(old.prefix.bytes, old.bytes, BLOCK_BYTES))
+    blocks = (blake3(file.read(size)).hexdigest() for size in sizes)
     return chain(old.prefix.blocks + "".join(blocks)).startswith(old.source_id)
 
 
